@@ -1,0 +1,4 @@
+//! Bytecode: the opcode list and the templates that compilers produce.
+
+pub mod opcode;
+pub mod template;

@@ -1,0 +1,3 @@
+//! zjs engine: cage, cells, shapes, interpreter, built-ins and collector.
+
+pub mod bytecode;
