@@ -1,3 +1,4 @@
 //! zjs engine: cage, cells, shapes, interpreter, built-ins and collector.
 
 pub mod bytecode;
+pub mod pure;
