@@ -6,6 +6,7 @@
 //! reads the zone files of the system because its caller asked for just that.)
 
 pub mod bigint;
+pub mod collate;
 pub mod date;
 pub mod date_format;
 pub mod date_parse;

@@ -261,6 +261,58 @@ fn integer_digits(mut whole: f64, radix: u32) -> Vec<u8> {
     out
 }
 
+/// Number.prototype.toLocaleString (ECMA-262 21.1.3.4) as in en-US: groups of three digits, and between
+/// `at_least` and `at_most` fraction digits.
+pub fn to_grouped(x: f64, at_least: u32, at_most: u32) -> String {
+    if x.is_nan() {
+        return "NaN".to_owned();
+    }
+    let sign = if x.is_sign_negative() { "-" } else { "" };
+    if x.is_infinite() {
+        return format!("{sign}∞");
+    }
+    let n = scaled_round_shortest(x.abs(), at_most);
+    let mut digits = n.to_str_radix(10);
+    let fraction_length = at_most as usize;
+    if digits.len() <= fraction_length {
+        digits.insert_str(0, &"0".repeat(fraction_length + 1 - digits.len()));
+    }
+    let (whole, fraction) = digits.split_at(digits.len() - fraction_length);
+    let keep = fraction.trim_end_matches('0').len().max(at_least as usize);
+    let mut out = String::from(sign);
+    for (i, digit) in whole.char_indices() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if keep > 0 {
+        out.push('.');
+        out.push_str(&fraction[..keep]);
+    }
+    out
+}
+
+/// The shortest decimal of `x` scaled by `10^digits` and rounded half away from zero: what a locale
+/// formatter rounds is the printed number, so that 1.005 with two digits gives 1.01.
+fn scaled_round_shortest(x: f64, digits: u32) -> BigUint {
+    if x == 0.0 {
+        return BigUint::zero();
+    }
+    let (e, text) = shortest_digits(x);
+    let n = BigUint::parse_bytes(text.as_bytes(), 10).unwrap_or_default();
+    // x = n * 10^(e - length + 1)
+    let power = e - text.len() as i32 + 1 + digits as i32;
+    if power >= 0 {
+        return n * BigUint::from(10u32).pow(power as u32);
+    }
+    if power < -400 {
+        return BigUint::zero();
+    }
+    let divisor = BigUint::from(10u32).pow(power.unsigned_abs());
+    (n * 2u32 + &divisor) / (divisor * 2u32)
+}
+
 /// Whether `x` is an array index or other small non-negative integer, and which (fast paths).
 pub fn as_u32(x: f64) -> Option<u32> {
     let n = x.to_u32()?;
@@ -331,6 +383,17 @@ mod tests {
         assert_eq!(to_precision(1e21, 22), "1000000000000000000000");
         assert_eq!(to_precision(5e-324, 3), "4.94e-324");
         assert_eq!(to_precision(f64::MAX, 5), "1.7977e+308");
+    }
+
+    #[test]
+    fn grouped() {
+        assert_eq!(to_grouped(1234567.8915, 0, 3), "1,234,567.892");
+        assert_eq!(to_grouped(-1234.5, 2, 3), "-1,234.50");
+        assert_eq!(to_grouped(0.0004, 0, 3), "0");
+        assert_eq!(to_grouped(1.005, 0, 2), "1.01");
+        assert_eq!(to_grouped(-0.0, 0, 3), "-0");
+        assert_eq!(to_grouped(1e21, 0, 3), "1,000,000,000,000,000,000,000");
+        assert_eq!(to_grouped(999.9999, 0, 3), "1,000");
     }
 
     #[test]
