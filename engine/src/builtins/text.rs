@@ -79,6 +79,19 @@ impl TextBuilder {
         }
     }
 
+    /// A place to go back to with [`TextBuilder::truncate`].
+    pub fn mark(&self) -> usize {
+        self.len()
+    }
+
+    /// Forgets what was appended since `mark`. The buffer may stay wide, which `finish` makes good.
+    pub fn truncate(&mut self, mark: usize) {
+        match &mut self.buffer {
+            Buffer::Latin1(narrow) => narrow.truncate(mark),
+            Buffer::Wide(wide) => wide.truncate(mark),
+        }
+    }
+
     /// Appends one code unit.
     pub fn push(&mut self, unit: u16) {
         if !self.has_room(1) {

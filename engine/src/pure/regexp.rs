@@ -1,7 +1,7 @@
 //! Regular expressions (ECMA-262 22.2) on top of the crate regress.
 //!
 //! Invariant: this is the only module that names regress; everything outside sees [`Program`],
-//! [`Subject`] and [`Captures`], so that a matcher of our own can take its place.
+//! [`Text`] and [`Captures`], so that a matcher of our own can take its place.
 //!
 //! Three things that regress lacks are made good here:
 //!
@@ -14,8 +14,7 @@
 //!   unbounded repetition, so that a caller with a budget can refuse or charge them. Its backtrack stack is
 //!   on the heap and its parser limits nesting, so the native stack is safe.
 
-use std::cell::OnceCell;
-use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::Units;
 
@@ -95,7 +94,7 @@ pub struct Program {
     flags: RegExpFlags,
     search: regress::Regex,
     /// The pattern as `(?:pattern)|()`, made at first need; `None` where that changes its meaning.
-    at_start: OnceCell<Option<regress::Regex>>,
+    at_start: OnceLock<Option<regress::Regex>>,
     source: Vec<u32>,
     group_count: u32,
     group_names: Vec<GroupName>,
@@ -105,64 +104,62 @@ pub struct Program {
     non_ascii_matters: bool,
 }
 
-/// A subject prepared for any number of matches.
-#[derive(Debug)]
-pub enum Subject<'a> {
-    /// ASCII text.
-    Ascii(&'a str),
+/// A subject in either of the engine's encodings.
+#[derive(Debug, Clone, Copy)]
+pub enum Text<'a> {
+    /// Latin-1.
+    Latin1(&'a [u8]),
     /// Code units.
-    Wide(std::borrow::Cow<'a, [u16]>),
+    Utf16(&'a [u16]),
 }
 
-impl<'a> Subject<'a> {
-    /// A Latin-1 subject: borrowed if it is ASCII, else converted once.
-    pub fn from_latin1(text: &'a [u8]) -> Subject<'a> {
-        match std::str::from_utf8(text) {
-            Ok(ascii) if text.is_ascii() => Subject::Ascii(ascii),
-            _ => Subject::Wide(
-                text.iter()
-                    .map(|&b| u16::from(b))
-                    .collect::<Vec<_>>()
-                    .into(),
-            ),
-        }
-    }
-
-    /// A subject of code units.
-    pub fn from_units(text: &'a [u16]) -> Subject<'a> {
-        Subject::Wide(text.into())
-    }
-
+impl Text<'_> {
     /// Number of code units.
     pub fn len(&self) -> usize {
         match self {
-            Subject::Ascii(text) => text.len(),
-            Subject::Wide(text) => text.len(),
+            Text::Latin1(text) => text.len(),
+            Text::Utf16(text) => text.len(),
         }
     }
 
-    /// Whether the subject has no units.
+    /// Whether there are no units.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The ranges of one match in code units; index 0 is the whole match.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Marks a group that took no part.
+pub const NO_POSITION: u32 = u32::MAX;
+
+/// The ranges of one match in code units, kept between matches to save allocations: start and end of the
+/// whole match, then of groups 1, 2, ...
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captures {
-    /// The whole match.
-    pub range: Range<usize>,
-    /// Groups 1, 2, ...
-    pub groups: Vec<Option<Range<usize>>>,
+    /// Two positions per group, [`NO_POSITION`] where it took no part.
+    pub slots: Vec<u32>,
 }
 
 impl Captures {
-    /// Group `n`, 0 being the whole match.
-    pub fn group(&self, n: usize) -> Option<Range<usize>> {
-        if n == 0 {
-            Some(self.range.clone())
-        } else {
-            self.groups.get(n - 1)?.clone()
+    /// Start of the whole match.
+    pub fn start(&self) -> usize {
+        self.slots.first().map_or(0, |&s| s as usize)
+    }
+
+    /// End of the whole match.
+    pub fn end(&self) -> usize {
+        self.slots.get(1).map_or(0, |&s| s as usize)
+    }
+
+    /// Number of groups, the whole match included.
+    pub fn count(&self) -> usize {
+        self.slots.len() / 2
+    }
+
+    /// Range of group `n`, 0 being the whole match.
+    pub fn group(&self, n: usize) -> Option<(usize, usize)> {
+        match self.slots.get(2 * n..2 * n + 2) {
+            Some(&[start, end]) if start != NO_POSITION && end != NO_POSITION => Some((start as usize, end as usize)),
+            _ => None,
         }
     }
 }
@@ -184,7 +181,7 @@ pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Prog
     Ok(Program {
         flags,
         search,
-        at_start: OnceCell::new(),
+        at_start: OnceLock::new(),
         group_count: scan.count,
         group_names: scan.names,
         begins_with_caret: begins_with_caret(&source) && !flags.has(b'm'),
@@ -231,29 +228,27 @@ impl Program {
     }
 
     /// Runs the program (ECMA-262 22.2.7.2 RegExpBuiltinExec steps 7-21): the first match at or after
-    /// `last_index`, or exactly there if the program is sticky or `sticky` is set.
-    pub fn exec(&self, subject: &Subject<'_>, last_index: usize, sticky: bool) -> Option<Captures> {
-        if last_index > subject.len() {
-            return None;
+    /// `last_index`, or exactly there if `sticky`. Whether there is one; then `captures` has it.
+    pub fn exec(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+        captures.slots.clear();
+        if last_index > text.len() || (self.begins_with_caret && last_index > 0) {
+            return false;
         }
-        if self.begins_with_caret && last_index > 0 {
-            return None;
+        if !sticky && !self.begins_with_caret {
+            return self.run(&self.search, text, last_index, captures);
         }
-        if sticky || self.flags.has(b'y') || self.begins_with_caret {
-            match self.at_start() {
-                Some(regex) => {
-                    let mut captures = self.run(regex, subject, last_index)?;
-                    let missed = captures.groups.pop().is_some_and(|group| group.is_some());
-                    return (!missed).then_some(captures);
+        match self.at_start() {
+            Some(regex) => {
+                if !self.run(regex, text, last_index, captures) {
+                    return false;
                 }
-                None => {
-                    return self
-                        .run(&self.search, subject, last_index)
-                        .filter(|captures| captures.range.start == last_index);
-                }
+                // The additional last group took part if the pattern did not match.
+                let missed = captures.group(captures.count() - 1).is_some();
+                captures.slots.truncate(captures.slots.len() - 2);
+                !missed
             }
+            None => self.run(&self.search, text, last_index, captures) && captures.start() == last_index,
         }
-        self.run(&self.search, subject, last_index)
     }
 
     fn at_start(&self) -> Option<&regress::Regex> {
@@ -272,29 +267,29 @@ impl Program {
             .as_ref()
     }
 
-    fn run(&self, regex: &regress::Regex, subject: &Subject<'_>, start: usize) -> Option<Captures> {
-        let found = match subject {
-            Subject::Ascii(text) if !self.non_ascii_matters => {
-                regex.find_from_ascii(text, start).next()
+    fn run(&self, regex: &regress::Regex, text: Text<'_>, start: usize, captures: &mut Captures) -> bool {
+        let found = match text {
+            Text::Latin1(latin1) => match std::str::from_utf8(latin1) {
+                Ok(ascii) if !self.non_ascii_matters && latin1.is_ascii() => regex.find_from_ascii(ascii, start).next(),
+                _ => {
+                    let units: Vec<u16> = latin1.iter().map(|&b| u16::from(b)).collect();
+                    self.run_wide(regex, &units, start)
+                }
+            },
+            Text::Utf16(units) => self.run_wide(regex, units, start),
+        };
+        let Some(found) = found else { return false };
+        captures.slots.extend([found.range.start as u32, found.range.end as u32]);
+        for group in &found.captures {
+            match group {
+                Some(range) => captures.slots.extend([range.start as u32, range.end as u32]),
+                None => captures.slots.extend([NO_POSITION; 2]),
             }
-            Subject::Ascii(text) => {
-                let units: Vec<u16> = text.bytes().map(u16::from).collect();
-                self.run_wide(regex, &units, start)
-            }
-            Subject::Wide(text) => self.run_wide(regex, text, start),
-        }?;
-        Some(Captures {
-            range: found.range,
-            groups: found.captures,
-        })
+        }
+        true
     }
 
-    fn run_wide(
-        &self,
-        regex: &regress::Regex,
-        text: &[u16],
-        start: usize,
-    ) -> Option<regress::Match> {
+    fn run_wide(&self, regex: &regress::Regex, text: &[u16], start: usize) -> Option<regress::Match> {
         if !self.flags.is_unicode() {
             return regex.find_from_ucs2(text, start).next();
         }
@@ -664,17 +659,19 @@ mod tests {
         .unwrap()
     }
 
+    fn exec(program: &Program, text: Text<'_>, at: usize, sticky: bool) -> Option<Captures> {
+        let mut captures = Captures::default();
+        program.exec(text, at, sticky || program.flags().has(b'y'), &mut captures).then_some(captures)
+    }
+
     fn range(source: &str, flags: &str, subject: &str, at: usize) -> Option<(usize, usize)> {
         let units = units(subject);
         let program = program(source, flags);
-        let wide = program.exec(&Subject::from_units(&units), at, false);
+        let wide = exec(&program, Text::Utf16(&units), at, false);
         if subject.is_ascii() {
-            assert_eq!(
-                program.exec(&Subject::from_latin1(subject.as_bytes()), at, false),
-                wide
-            );
+            assert_eq!(exec(&program, Text::Latin1(subject.as_bytes()), at, false), wide);
         }
-        wide.map(|c| (c.range.start, c.range.end))
+        wide.map(|c| (c.start(), c.end()))
     }
 
     #[test]
@@ -742,19 +739,12 @@ mod tests {
                 }
             ]
         );
-        let captures = program
-            .exec(&Subject::from_latin1(b"a 2020-01"), 0, false)
-            .unwrap();
-        assert_eq!(captures.groups, [Some(2..6), Some(7..9), None, None]);
-        let sticky = program
-            .exec(&Subject::from_latin1(b"a 2020-01"), 2, true)
-            .unwrap();
-        assert_eq!(sticky, captures);
-        assert!(
-            program
-                .exec(&Subject::from_latin1(b"a 2020-01"), 0, true)
-                .is_none()
-        );
+        let text = Text::Latin1(b"a 2020-01");
+        let captures = exec(&program, text, 0, false).unwrap();
+        assert_eq!(captures.slots[..6], [2, 9, 2, 6, 7, 9]);
+        assert_eq!(captures.group(3), None);
+        assert_eq!(exec(&program, text, 2, true).unwrap(), captures);
+        assert!(exec(&program, text, 0, true).is_none());
     }
 
     #[test]
