@@ -19,6 +19,7 @@ pub mod jobs;
 pub mod kinds;
 pub mod names;
 pub mod objects;
+pub mod pure;
 pub mod realm;
 pub mod shapes;
 pub mod strings;

@@ -52,6 +52,8 @@ pub struct RealmOptions {
     pub native_code: bool,
     /// Milliseconds since the epoch that `Date` sees; `None` asks the system.
     pub clock_ms: Option<f64>,
+    /// Time zone that `Date` sees, by IANA name or POSIX rule; `None` asks the system.
+    pub time_zone: Option<String>,
 }
 
 impl Default for RealmOptions {
@@ -65,6 +67,7 @@ impl Default for RealmOptions {
             collect_always: false,
             native_code: true,
             clock_ms: None,
+            time_zone: None,
         }
     }
 }
@@ -148,6 +151,8 @@ pub struct Realm {
     /// Bumped at each reset, so that handles of an earlier life are told apart.
     pub generation: u32,
     pub(crate) regexps: crate::builtins::regexp_cache::RegExpCache,
+    /// The time zone, once `Date` has asked for it.
+    pub(crate) zone: Option<Arc<crate::pure::tzif::TimeZone>>,
     pub(crate) random_state: u64,
     pub(crate) options: RealmOptions,
     pub compiler: Option<Arc<dyn SourceCompiler>>,
@@ -212,6 +217,7 @@ impl Realm {
             free_handles: Vec::new(),
             generation: 0,
             regexps: Default::default(),
+            zone: None,
             random_state: 0,
             options: options.clone(),
             compiler: None,
@@ -321,6 +327,7 @@ impl Realm {
         self.free_handles.clear();
         self.generation = self.generation.wrapping_add(1);
         self.regexps.clear();
+        self.zone = None;
         self.hooks = HostHooks::default();
         self.native_state = Default::default();
         self.options.clone_from(options);

@@ -7,18 +7,31 @@ pub mod array;
 pub mod bigint;
 pub mod collections;
 pub mod console;
+pub mod date;
 pub mod error;
 pub mod function;
 pub mod global;
 pub mod install;
 pub mod iterators;
+pub mod json_parse;
+pub mod json_stringify;
+pub mod math;
 pub mod modules;
+pub mod number;
 pub mod number_support;
 pub mod object;
 pub mod promise;
 pub mod proxy;
 pub mod regexp;
 pub mod regexp_cache;
+pub mod regexp_exec;
+pub mod regexp_replace;
+pub mod regexp_symbols;
+pub mod string;
+pub mod string_search;
+pub mod string_transform;
+pub mod symbol;
+pub mod text;
 pub mod typed_array;
 
 use crate::cage::Ref;
@@ -121,6 +134,12 @@ pub static MODULES: &[&[Builtin]] = &[
     bigint::TABLE,      // 11
     console::TABLE,     // 12
     modules::TABLE,     // 13
+    string::TABLE,      // 14
+    number::TABLE,      // 15
+    math::TABLE,        // 16
+    symbol::TABLE,      // 17
+    date::TABLE,        // 18
+    json_parse::TABLE,  // 19
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {
