@@ -157,12 +157,22 @@ fn guess_kind(path: &Path, source: &str) -> EntryKind {
     match path.extension().and_then(|e| e.to_str()) {
         Some("mjs") => EntryKind::Module,
         Some("cjs") => EntryKind::CommonJs,
-        _ if Compiler::default().looks_like_module(source) => EntryKind::Module,
+        _ if is_module_only(source) => EntryKind::Module,
         _ if source.contains("module.exports") || source.contains("exports.") || source.contains("require(") => {
             EntryKind::CommonJs
         }
         _ => EntryKind::Script,
     }
+}
+
+/// Whether the source is no script but is a module.
+fn is_module_only(source: &str) -> bool {
+    use zjs_engine::bytecode::template::SourceCompiler;
+    let mentions = source.contains("import") || source.contains("export");
+    let compiler = Compiler::default();
+    mentions
+        && compiler.compile(source, "", &SourceKind::Script).is_err()
+        && compiler.compile(source, "", &SourceKind::Module).is_ok()
 }
 
 /// Evaluates one file in a realm and runs its jobs.
