@@ -1,1 +1,3 @@
-//! Placeholder.
+//! zjs snapshotter: builds, inspects, compares and verifies snapshots.
+
+pub mod freeze;
