@@ -70,8 +70,17 @@ pub struct Var<'a> {
     pub place: Place,
     pub kind: BindKind,
     pub check: bool,
-    /// Environments of `with` and eval that may have the name first: register and hops.
-    pub dynamic: Vec<(Reg, u16)>,
+    /// Environments of `with` and eval that may have the name first.
+    pub dynamic: Vec<Dynamic>,
+}
+
+/// An object environment that has to be asked at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dynamic {
+    pub env: Reg,
+    pub hops: u16,
+    /// The variable object of a sloppy direct eval, not a `with` object.
+    pub is_vars: bool,
 }
 
 impl<'a> Codegen<'a> {
@@ -279,6 +288,10 @@ impl<'a> Codegen<'a> {
 
     /// Resolves a use of a binding at a source offset.
     pub fn var(&mut self, binding: BindIdx, offset: u32) -> Var<'a> {
+        if self.an.bindings[binding as usize].global && self.outer.is_some() {
+            // A var of a direct eval lives around the eval.
+            return self.outer_var(self.an.bindings[binding as usize].name);
+        }
         let place = self.place(binding);
         let b = &self.an.bindings[binding as usize];
         let crossed = self.an.scopes[b.scope as usize].func != self.f.func;

@@ -9,13 +9,13 @@ use std::rc::Rc;
 use zjs_engine::bytecode::opcode::Opcode;
 use zjs_engine::bytecode::template::*;
 
-use crate::codegen::{Codegen, Place, Var};
+use crate::codegen::{Codegen, Dynamic, Place, Var};
 use crate::emit::Reg;
 use crate::scope::*;
 
 impl<'a> Codegen<'a> {
     /// The object environments between the current place and `target` (`NONE`: all of them).
-    pub fn dynamic_between(&mut self, target: ScopeIdx) -> Vec<(Reg, u16)> {
+    pub fn dynamic_between(&mut self, target: ScopeIdx) -> Vec<Dynamic> {
         if !self.an.has_dynamic {
             return Vec::new();
         }
@@ -37,9 +37,9 @@ impl<'a> Codegen<'a> {
             if kind == ScopeKind::With || var_object {
                 if outside {
                     let env = self.fenv();
-                    found.push((env, hops));
+                    found.push(Dynamic { env, hops, is_vars: var_object });
                 } else if let Some(&(_, env)) = self.f.envs.iter().rfind(|&&(s, _)| s == at) {
-                    found.push((env, 0));
+                    found.push(Dynamic { env, hops: 0, is_vars: var_object });
                 }
             }
             if outside {
@@ -72,7 +72,7 @@ impl<'a> Codegen<'a> {
                 let hops = base + i as u16;
                 if environment.is_with {
                     let env = self.fenv();
-                    dynamic.push((env, hops));
+                    dynamic.push(Dynamic { env, hops, is_vars: environment.is_var_scope });
                     continue;
                 }
                 let units = JsStr::from(wanted);
@@ -101,19 +101,19 @@ impl<'a> Codegen<'a> {
     fn search(
         &mut self,
         var: &Var<'a>,
-        found: &mut dyn FnMut(&mut Self, Reg),
+        found: &mut dyn FnMut(&mut Self, Reg, bool),
         otherwise: &mut dyn FnMut(&mut Self, &Var<'a>),
     ) {
         let name = self.f.asm.name(var.name);
         let done = self.label();
-        for &(env, hops) in &var.dynamic {
+        for &Dynamic { env, hops, is_vars } in &var.dynamic {
             let next = self.label();
             let mark = self.top();
             let has = self.temp();
             self.op(Opcode::DynamicHas, &[has, env, hops, name]);
             self.jump(Opcode::JumpIfFalse, &[has], next);
             self.free(mark);
-            found(self, env);
+            found(self, env, is_vars);
             self.jump(Opcode::Jump, &[], done);
             self.bind(next);
         }
@@ -130,7 +130,7 @@ impl<'a> Codegen<'a> {
         }
         self.search(
             var,
-            &mut |me, env| me.op(Opcode::DynamicGet, &[dst, env, name]),
+            &mut |me, env, _| me.op(Opcode::DynamicGet, &[dst, env, name]),
             &mut |me, plain| me.load_var(plain, dst),
         );
     }
@@ -143,7 +143,7 @@ impl<'a> Codegen<'a> {
         }
         self.search(
             var,
-            &mut |me, env| me.op(Opcode::DynamicSet, &[env, name, src]),
+            &mut |me, env, _| me.op(Opcode::DynamicSet, &[env, name, src]),
             &mut |me, plain| me.store_var(plain, src),
         );
     }
@@ -168,7 +168,7 @@ impl<'a> Codegen<'a> {
         }
         self.search(
             var,
-            &mut |me, env| me.op(Opcode::DynamicDelete, &[dst, env, name]),
+            &mut |me, env, _| me.op(Opcode::DynamicDelete, &[dst, env, name]),
             &mut |me, _| me.op(Opcode::LoadFalse, &[dst]),
         );
     }
@@ -176,13 +176,19 @@ impl<'a> Codegen<'a> {
     /// Callee and this of a call of `name` into the block at `base`.
     pub fn callee_dynamic(&mut self, var: &Var<'a>, base: Reg) {
         let name = self.f.asm.name(var.name);
-        if var.place == Place::Global {
+        // A variable object is not passed as `this`.
+        if var.place == Place::Global && !var.dynamic.iter().any(|d| d.is_vars) {
             let env = self.current_env();
             return self.op(Opcode::DynamicCallee, &[base, env, name]);
         }
         self.search(
             var,
-            &mut |me, env| me.op(Opcode::DynamicCallee, &[base, env, name]),
+            &mut |me, env, is_vars| {
+                me.op(Opcode::DynamicCallee, &[base, env, name]);
+                if is_vars {
+                    me.op(Opcode::LoadUndefined, &[base + 5]);
+                }
+            },
             &mut |me, plain| {
                 me.load_var(plain, base + 4);
                 me.op(Opcode::LoadUndefined, &[base + 5]);
