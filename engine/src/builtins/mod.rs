@@ -4,13 +4,19 @@
 //! number means the same in every process of one engine version; they are part of the layout fingerprint.
 
 pub mod array;
+pub mod array_buffer;
+pub mod async_generator;
 pub mod bigint;
 pub mod collections;
 pub mod console;
+pub mod data_view;
+pub mod disposable;
+pub mod element_types;
 pub mod error;
 pub mod function;
 pub mod global;
 pub mod install;
+pub mod iterator_helpers;
 pub mod iterators;
 pub mod modules;
 pub mod number_support;
@@ -121,6 +127,13 @@ pub static MODULES: &[&[Builtin]] = &[
     bigint::TABLE,      // 11
     console::TABLE,     // 12
     modules::TABLE,     // 13
+    // 14 to 31: kept free for chapters that are under way
+    &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[],
+    array_buffer::TABLE,     // 32
+    data_view::TABLE,        // 33
+    async_generator::TABLE,  // 34
+    iterator_helpers::TABLE, // 35
+    disposable::TABLE,       // 36
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {
