@@ -30,6 +30,12 @@ pub const PEERS: &[PeerInfo] = &[
         serve: || worker::serve(zjs::Zjs::new(zjs::Setting::Pool)),
     },
     PeerInfo {
+        name: "zjs-trained",
+        about: "zjs, as zjs, the program's function called once before freezing",
+        environment: &[],
+        serve: || worker::serve(zjs::Zjs::new(zjs::Setting::Trained)),
+    },
+    PeerInfo {
         name: "zjs-map",
         about: "zjs, program frozen in a snapshot, every realm a fresh mapping",
         environment: &[],
