@@ -32,20 +32,6 @@ impl Realm {
     pub(crate) fn import_meta(&mut self, _fp: u32) -> Completion {
         Err(self.throw_type("import.meta is not available"))
     }
-    pub(crate) fn async_generator_continue(
-        &mut self,
-        _c: Ref,
-        _mode: crate::interp::generator::ResumeMode,
-        _value: Value,
-    ) -> Completion<()> {
-        Err(self.throw_type("async generators are not available"))
-    }
-    pub(crate) fn async_generator_return_settled(&mut self, _g: Ref, _v: Value, _rejected: bool) -> Completion<()> {
-        Err(self.throw_type("async generators are not available"))
-    }
-    pub(crate) fn async_from_sync_settled(&mut self, _done: Value, _p: Value, _v: Value, _r: bool) -> Completion<()> {
-        Err(self.throw_type("async iteration is not available"))
-    }
 }
 
 impl Realm {
