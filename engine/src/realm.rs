@@ -52,6 +52,8 @@ pub struct RealmOptions {
     pub native_code: bool,
     /// Milliseconds since the epoch that `Date` sees; `None` asks the system.
     pub clock_ms: Option<f64>,
+    /// Time zone that `Date` sees, by IANA name or POSIX rule; `None` asks the system.
+    pub time_zone: Option<String>,
 }
 
 impl Default for RealmOptions {
@@ -65,6 +67,7 @@ impl Default for RealmOptions {
             collect_always: false,
             native_code: true,
             clock_ms: None,
+            time_zone: None,
         }
     }
 }
@@ -94,6 +97,12 @@ pub struct WellKnown {
 pub trait NativeCode: Send + Sync {
     /// Host address of the code section.
     fn base(&self) -> usize;
+}
+
+/// The original bytes of an image, by cage page number.
+pub trait ImagePages {
+    /// The 4 KiB of page `number`; the page belongs to the writable part.
+    fn page(&self, number: u32) -> &[u8];
 }
 
 /// An independent JavaScript heap with its own global object and intrinsics.
@@ -144,6 +153,8 @@ pub struct Realm {
     /// Bumped at each reset, so that handles of an earlier life are told apart.
     pub generation: u32,
     pub(crate) regexps: crate::builtins::regexp_cache::RegExpCache,
+    /// The time zone, once `Date` has asked for it.
+    pub(crate) zone: Option<Arc<crate::pure::tzif::TimeZone>>,
     pub(crate) random_state: u64,
     pub(crate) options: RealmOptions,
     pub compiler: Option<Arc<dyn SourceCompiler>>,
@@ -209,6 +220,7 @@ impl Realm {
             free_handles: Vec::new(),
             generation: 0,
             regexps: Default::default(),
+            zone: None,
             random_state: 0,
             options: options.clone(),
             compiler: None,
@@ -266,20 +278,22 @@ impl Realm {
         self.names.empty = self.name(Name::empty);
     }
 
-    /// Makes the realm new again, as if just made from its image. `restore` copies dirty image pages
-    /// back: it gets each page number and must leave the page as in the image. Heap pages above
-    /// `keep_bytes` go back to the kernel; `wipe` zeroes the kept ones that were used.
+    /// Makes the realm new again, as if just made from its image. `image_page` gives the original bytes of
+    /// each dirty page. Heap pages above `keep_bytes` go back to the kernel; `wipe` zeroes the kept ones
+    /// that were used.
     pub fn reset(
         &mut self,
         options: &RealmOptions,
         filter: &[u64; 64],
         keep_bytes: u32,
         wipe: bool,
-        mut restore: impl FnMut(u32),
+        image_page: &dyn ImagePages,
     ) {
         for page in 0..self.dirty.len() {
             if self.dirty[page] != 0 {
-                restore(page as u32);
+                let bytes = image_page.page(page as u32);
+                assert!(bytes.len() == crate::cage::PAGE_BYTES as usize);
+                self.cage.write_bytes(page as u32 * crate::cage::PAGE_BYTES, bytes);
                 self.dirty[page] = 0;
             }
         }
@@ -317,6 +331,7 @@ impl Realm {
         self.free_handles.clear();
         self.generation = self.generation.wrapping_add(1);
         self.regexps.clear();
+        self.zone = None;
         self.hooks = HostHooks::default();
         self.native_state = Default::default();
         self.options.clone_from(options);
@@ -457,6 +472,45 @@ impl Realm {
     /// End of the registers that a collection must look at.
     pub(crate) fn stack_scan_end(&self) -> u32 {
         self.stack_top.min(STACK_END)
+    }
+
+    // --- handles of the embedder
+
+    /// Keeps `value` alive for the embedder; the number names it.
+    pub fn new_handle(&mut self, value: Value) -> u32 {
+        if let Some(index) = self.free_handles.pop() {
+            self.handles[index as usize] = value;
+            return index;
+        }
+        self.handles.push(value);
+        self.handles.len() as u32 - 1
+    }
+
+    /// Whether a handle of this number exists.
+    pub fn has_handle(&self, index: u32) -> bool {
+        (index as usize) < self.handles.len()
+    }
+
+    /// The value of a handle; undefined for a number that is none.
+    pub fn handle(&self, index: u32) -> Value {
+        self.handles.get(index as usize).copied().unwrap_or(Value::UNDEFINED)
+    }
+
+    /// Lets go of a handle.
+    pub fn drop_handle(&mut self, index: u32) {
+        if let Some(slot) = self.handles.get_mut(index as usize) {
+            *slot = Value::UNDEFINED;
+            self.free_handles.push(index);
+        }
+    }
+
+    /// Touches the pages that every life of a slot uses, so that a pool takes their faults early.
+    pub fn touch_pages(&mut self) {
+        let heap = self.heap.start();
+        for i in 0..8 {
+            self.cage.init(heap + i * crate::heap::BLOCK_BYTES, 0u8);
+        }
+        self.cage.init(STACK_START, 0u64);
     }
 
     // --- limits

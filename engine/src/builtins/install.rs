@@ -24,6 +24,12 @@ impl Realm {
         promise::install(self)?;
         proxy::install(self)?;
         typed_array::install(self)?;
+        string::install(self)?;
+        number::install(self)?;
+        math::install(self)?;
+        symbol::install(self)?;
+        date::install(self)?;
+        json_parse::install(self)?;
         regexp::install(self)?;
         console::install(self)?;
         modules::install(self)?;

@@ -10,6 +10,7 @@ pub mod bigint;
 pub mod collections;
 pub mod console;
 pub mod data_view;
+pub mod date;
 pub mod disposable;
 pub mod element_types;
 pub mod error;
@@ -18,13 +19,25 @@ pub mod global;
 pub mod install;
 pub mod iterator_helpers;
 pub mod iterators;
+pub mod json_parse;
+pub mod json_stringify;
+pub mod math;
 pub mod modules;
+pub mod number;
 pub mod number_support;
 pub mod object;
 pub mod promise;
 pub mod proxy;
 pub mod regexp;
 pub mod regexp_cache;
+pub mod regexp_exec;
+pub mod regexp_replace;
+pub mod regexp_symbols;
+pub mod string;
+pub mod string_search;
+pub mod string_transform;
+pub mod symbol;
+pub mod text;
 pub mod typed_array;
 
 use crate::cage::Ref;
@@ -127,13 +140,17 @@ pub static MODULES: &[&[Builtin]] = &[
     bigint::TABLE,      // 11
     console::TABLE,     // 12
     modules::TABLE,     // 13
-    // 14 to 31: kept free for chapters that are under way
-    &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[],
-    array_buffer::TABLE,     // 32
-    data_view::TABLE,        // 33
-    async_generator::TABLE,  // 34
-    iterator_helpers::TABLE, // 35
-    disposable::TABLE,       // 36
+    string::TABLE,      // 14
+    number::TABLE,      // 15
+    math::TABLE,        // 16
+    symbol::TABLE,      // 17
+    date::TABLE,        // 18
+    json_parse::TABLE,  // 19
+    array_buffer::TABLE,     // 20
+    data_view::TABLE,        // 21
+    async_generator::TABLE,  // 22
+    iterator_helpers::TABLE, // 23
+    disposable::TABLE,       // 24
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {

@@ -341,6 +341,14 @@ impl Realm {
         Err(self.throw_reference(&format!("{text} is not defined")))
     }
 
+    /// Value of a global binding (lexical or property of the global object) by interned name.
+    ///
+    /// # Errors
+    /// ReferenceError where it is missing or uninitialized; what a getter throws.
+    pub fn global_value(&mut self, name: Ref) -> Completion {
+        self.get_global(name, 0, false)
+    }
+
     /// PutValue of a global name.
     #[inline(never)]
     pub(crate) fn set_global(&mut self, name: Ref, value: Value, at: u32, fp: u32) -> Completion<()> {

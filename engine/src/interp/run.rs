@@ -1491,6 +1491,12 @@ impl Realm {
                     cage.init(block + 40, this.0);
                     next!(4);
                 }
+                Opcode::DynamicHas => {
+                    let (environment, name) = (register!(2), constant!(4));
+                    let value = tri!(self.dynamic_has(environment, u32::from(operand!(3)), name));
+                    set!(1, value);
+                    next!(5);
+                }
                 Opcode::NewWithEnv => {
                     let (parent, object) = (register!(2), register!(3));
                     let value = tri!(self.new_with_environment(parent, object));

@@ -1,0 +1,782 @@
+//! Regular expressions (ECMA-262 22.2) on top of the crate regress.
+//!
+//! Invariant: this is the only module that names regress; everything outside sees [`Program`],
+//! [`Text`] and [`Captures`], so that a matcher of our own can take its place.
+//!
+//! Three things that regress lacks are made good here:
+//!
+//! * It only searches. A sticky match, and any match of a pattern that begins with `^`, would scan the
+//!   whole rest of the subject in vain: such programs are compiled as `(?:pattern)|()`, whose last,
+//!   additional group says that the pattern did not match at the start position.
+//! * It gives group names per match only. [`scan_groups`] reads them from the source once.
+//! * It has no step limit: `(a+)+b` on 24 characters runs for a second, and neither the fuel budget nor a
+//!   stop request interrupts it. [`Program::may_backtrack_badly`] tells patterns with nested
+//!   unbounded repetition, so that a caller with a budget can refuse or charge them. Its backtrack stack is
+//!   on the heap and its parser limits nesting, so the native stack is safe.
+
+use std::sync::OnceLock;
+
+use super::Units;
+
+/// The flags of a regular expression (ECMA-262 22.2.3.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct RegExpFlags {
+    bits: u8,
+}
+
+/// Flag letters in the order in which `flags` lists them, which is alphabetical (22.2.6.4).
+const FLAG_LETTERS: &[u8; 8] = b"dgimsuvy";
+
+impl RegExpFlags {
+    /// Reads flag letters; `None` for an unknown or repeated letter, or `u` with `v` (22.2.3.3
+    /// RegExpInitialize).
+    pub fn parse<U: Units + ?Sized>(text: &U) -> Option<RegExpFlags> {
+        let mut bits = 0u8;
+        for i in 0..text.len() {
+            let at = FLAG_LETTERS
+                .iter()
+                .position(|&b| u16::from(b) == text.at(i))?;
+            if bits & 1 << at != 0 {
+                return None;
+            }
+            bits |= 1 << at;
+        }
+        let flags = RegExpFlags { bits };
+        (!(flags.has(b'u') && flags.has(b'v'))).then_some(flags)
+    }
+
+    /// The flags with these bits, as [`RegExpFlags::bits`] gave them.
+    pub fn from_bits(bits: u8) -> RegExpFlags {
+        RegExpFlags { bits }
+    }
+
+    /// One bit per letter of `dgimsuvy`, lowest first.
+    pub fn bits(self) -> u8 {
+        self.bits
+    }
+
+    /// Whether the flag with this letter is set.
+    pub fn has(self, letter: u8) -> bool {
+        FLAG_LETTERS
+            .iter()
+            .position(|&b| b == letter)
+            .is_some_and(|at| self.bits & 1 << at != 0)
+    }
+
+    /// `u` or `v`: the pattern and the subject are read by code points.
+    pub fn is_unicode(self) -> bool {
+        self.has(b'u') || self.has(b'v')
+    }
+
+    /// The letters in alphabetical order.
+    pub fn letters(self) -> String {
+        FLAG_LETTERS
+            .iter()
+            .filter(|&&b| self.has(b))
+            .map(|&b| char::from(b))
+            .collect()
+    }
+}
+
+/// A named group: its name and the numbers of the groups that bear it (several where they stand in
+/// different alternatives).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupName {
+    /// The name in code units, escapes decoded.
+    pub name: Vec<u16>,
+    /// Group numbers, counted from 1.
+    pub groups: Vec<u32>,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub struct Program {
+    flags: RegExpFlags,
+    search: regress::Regex,
+    /// The pattern as `(?:pattern)|()`, made at first need; `None` where that changes its meaning.
+    at_start: OnceLock<Option<regress::Regex>>,
+    source: Vec<u32>,
+    group_count: u32,
+    group_names: Vec<GroupName>,
+    begins_with_caret: bool,
+    has_decimal_escape: bool,
+    nested_repetition: bool,
+    non_ascii_matters: bool,
+}
+
+/// A subject in either of the engine's encodings.
+#[derive(Debug, Clone, Copy)]
+pub enum Text<'a> {
+    /// Latin-1.
+    Latin1(&'a [u8]),
+    /// Code units.
+    Utf16(&'a [u16]),
+}
+
+impl Text<'_> {
+    /// Number of code units.
+    pub fn len(&self) -> usize {
+        match self {
+            Text::Latin1(text) => text.len(),
+            Text::Utf16(text) => text.len(),
+        }
+    }
+
+    /// Whether there are no units.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Marks a group that took no part.
+pub const NO_POSITION: u32 = u32::MAX;
+
+/// The ranges of one match in code units, kept between matches to save allocations: start and end of the
+/// whole match, then of groups 1, 2, ...
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captures {
+    /// Two positions per group, [`NO_POSITION`] where it took no part.
+    pub slots: Vec<u32>,
+}
+
+impl Captures {
+    /// Start of the whole match.
+    pub fn start(&self) -> usize {
+        self.slots.first().map_or(0, |&s| s as usize)
+    }
+
+    /// End of the whole match.
+    pub fn end(&self) -> usize {
+        self.slots.get(1).map_or(0, |&s| s as usize)
+    }
+
+    /// Number of groups, the whole match included.
+    pub fn count(&self) -> usize {
+        self.slots.len() / 2
+    }
+
+    /// Range of group `n`, 0 being the whole match.
+    pub fn group(&self, n: usize) -> Option<(usize, usize)> {
+        match self.slots.get(2 * n..2 * n + 2) {
+            Some(&[start, end]) if start != NO_POSITION && end != NO_POSITION => Some((start as usize, end as usize)),
+            _ => None,
+        }
+    }
+}
+
+/// Compiles a pattern (ECMA-262 22.2.3.3 RegExpInitialize). The error is the part of the SyntaxError
+/// message behind "Invalid regular expression: /source/flags: ".
+pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Program, String> {
+    // Without u or v a pattern is a sequence of code units, and so is what it matches.
+    let source: Vec<u32> = if flags.is_unicode() {
+        super::unicode::code_points(source)
+            .map(|(_, c)| c)
+            .collect()
+    } else {
+        (0..source.len()).map(|i| u32::from(source.at(i))).collect()
+    };
+    let search = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags))
+        .map_err(|error| error.text)?;
+    let scan = scan_groups(&source, flags);
+    Ok(Program {
+        flags,
+        search,
+        at_start: OnceLock::new(),
+        group_count: scan.count,
+        group_names: scan.names,
+        begins_with_caret: begins_with_caret(&source) && !flags.has(b'm'),
+        has_decimal_escape: scan.has_decimal_escape,
+        nested_repetition: has_nested_repetition(&source, flags),
+        // Folding by Unicode rules relates ASCII letters to others (K and the Kelvin sign), and an
+        // ASCII matcher does not know them.
+        non_ascii_matters: flags.has(b'i') && flags.is_unicode(),
+        source,
+    })
+}
+
+fn regress_flags(flags: RegExpFlags) -> regress::Flags {
+    regress::Flags {
+        icase: flags.has(b'i'),
+        multiline: flags.has(b'm'),
+        dot_all: flags.has(b's'),
+        no_opt: false,
+        unicode: flags.is_unicode(),
+        unicode_sets: flags.has(b'v'),
+    }
+}
+
+impl Program {
+    /// The flags that the program was compiled with.
+    pub fn flags(&self) -> RegExpFlags {
+        self.flags
+    }
+
+    /// Number of capturing groups, the whole match not counted.
+    pub fn group_count(&self) -> u32 {
+        self.group_count
+    }
+
+    /// Names in the order of their first group (ECMA-262 22.2.7.2 step 33).
+    pub fn group_names(&self) -> &[GroupName] {
+        &self.group_names
+    }
+
+    /// Whether the pattern repeats something that itself repeats without bound, like `(a+)+`: the
+    /// usual sign of exponential time. See the module's header.
+    pub fn may_backtrack_badly(&self) -> bool {
+        self.nested_repetition
+    }
+
+    /// Runs the program (ECMA-262 22.2.7.2 RegExpBuiltinExec steps 7-21): the first match at or after
+    /// `last_index`, or exactly there if `sticky`. Whether there is one; then `captures` has it.
+    pub fn exec(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+        captures.slots.clear();
+        if last_index > text.len() || (self.begins_with_caret && last_index > 0) {
+            return false;
+        }
+        if !sticky && !self.begins_with_caret {
+            return self.run(&self.search, text, last_index, captures);
+        }
+        match self.at_start() {
+            Some(regex) => {
+                if !self.run(regex, text, last_index, captures) {
+                    return false;
+                }
+                // The additional last group took part if the pattern did not match.
+                let missed = captures.group(captures.count() - 1).is_some();
+                captures.slots.truncate(captures.slots.len() - 2);
+                !missed
+            }
+            None => self.run(&self.search, text, last_index, captures) && captures.start() == last_index,
+        }
+    }
+
+    fn at_start(&self) -> Option<&regress::Regex> {
+        self.at_start
+            .get_or_init(|| {
+                // One more group could turn \1 from an octal escape into a reference.
+                if self.has_decimal_escape {
+                    return None;
+                }
+                let pattern: Vec<u32> = [b"(?:".as_slice(), b")|()".as_slice()]
+                    .map(|part| part.iter().map(|&b| u32::from(b)).collect::<Vec<u32>>())
+                    .join(self.source.as_slice());
+                regress::Regex::from_unicode(pattern.iter().copied(), regress_flags(self.flags))
+                    .ok()
+            })
+            .as_ref()
+    }
+
+    fn run(&self, regex: &regress::Regex, text: Text<'_>, start: usize, captures: &mut Captures) -> bool {
+        let found = match text {
+            Text::Latin1(latin1) => match std::str::from_utf8(latin1) {
+                Ok(ascii) if !self.non_ascii_matters && latin1.is_ascii() => regex.find_from_ascii(ascii, start).next(),
+                _ => {
+                    let units: Vec<u16> = latin1.iter().map(|&b| u16::from(b)).collect();
+                    self.run_wide(regex, &units, start)
+                }
+            },
+            Text::Utf16(units) => self.run_wide(regex, units, start),
+        };
+        let Some(found) = found else { return false };
+        captures.slots.extend([found.range.start as u32, found.range.end as u32]);
+        for group in &found.captures {
+            match group {
+                Some(range) => captures.slots.extend([range.start as u32, range.end as u32]),
+                None => captures.slots.extend([NO_POSITION; 2]),
+            }
+        }
+        true
+    }
+
+    fn run_wide(&self, regex: &regress::Regex, text: &[u16], start: usize) -> Option<regress::Match> {
+        if !self.flags.is_unicode() {
+            return regex.find_from_ucs2(text, start).next();
+        }
+        // A position inside a surrogate pair is moved to the pair's start, as the specification's list of
+        // characters has it (22.2.7.2 step 12).
+        let inside = start > 0 && start < text.len() && text.code_point_at(start - 1).1 == 2;
+        let start = if inside { start - 1 } else { start };
+        regex.find_from_utf16(text, start).next()
+    }
+}
+
+/// What a quick look at the source tells.
+struct GroupScan {
+    count: u32,
+    names: Vec<GroupName>,
+    has_decimal_escape: bool,
+}
+
+/// Counts the groups of a pattern that is known to be valid, and reads their names.
+fn scan_groups(source: &[u32], flags: RegExpFlags) -> GroupScan {
+    let mut scan = GroupScan {
+        count: 0,
+        names: Vec::new(),
+        has_decimal_escape: false,
+    };
+    let mut walker = Walker::new(source, flags);
+    while let Some(token) = walker.next_token() {
+        match token {
+            Token::Open {
+                capturing: true,
+                name,
+            } => {
+                scan.count += 1;
+                let Some((start, end)) = name else { continue };
+                let name = decode_group_name(&source[start..end]);
+                match scan.names.iter_mut().find(|known| known.name == name) {
+                    Some(known) => known.groups.push(scan.count),
+                    None => scan.names.push(GroupName {
+                        name,
+                        groups: vec![scan.count],
+                    }),
+                }
+            }
+            Token::DecimalEscape => scan.has_decimal_escape = true,
+            _ => {}
+        }
+    }
+    scan
+}
+
+/// Decodes `\uXXXX` and `\u{X}` in a group name.
+fn decode_group_name(name: &[u32]) -> Vec<u16> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < name.len() {
+        if name[at] != u32::from(b'\\') {
+            super::push_code_point(&mut out, name[at]);
+            at += 1;
+            continue;
+        }
+        at += 2;
+        let braced = name.get(at) == Some(&u32::from(b'{'));
+        let mut value = 0u32;
+        let mut digits = 0;
+        at += usize::from(braced);
+        while let Some(digit) = name.get(at).and_then(|&c| char::from_u32(c)?.to_digit(16))
+            && (braced || digits < 4)
+        {
+            value = (value * 16 + digit) & 0x1F_FFFF;
+            digits += 1;
+            at += 1;
+        }
+        at += usize::from(braced);
+        super::push_code_point(&mut out, value);
+    }
+    out
+}
+
+/// Whether every match must begin where the input does. Only the plain case is recognised: `^` first,
+/// and no alternative at the top level.
+fn begins_with_caret(source: &[u32]) -> bool {
+    if source.first() != Some(&u32::from(b'^')) {
+        return false;
+    }
+    let mut depth = 0usize;
+    // Flags do not matter for the nesting of brackets in the patterns that get here, except that v
+    // nests classes; a wrong depth there only loses the optimisation or sees a bar inside a class.
+    let mut walker = Walker::new(source, RegExpFlags::default());
+    while let Some(token) = walker.next_token() {
+        match token {
+            Token::Open { .. } => depth += 1,
+            Token::Close => depth = depth.saturating_sub(1),
+            Token::Bar if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    // A quantified assertion is not possible for ^, so nothing else can undo it.
+    true
+}
+
+/// Whether an unbounded repetition contains another one.
+fn has_nested_repetition(source: &[u32], flags: RegExpFlags) -> bool {
+    // Per open group: whether it contains an unbounded repetition.
+    let mut open = vec![false];
+    let mut last_closed = false;
+    let mut walker = Walker::new(source, flags);
+    while let Some(token) = walker.next_token() {
+        match token {
+            Token::Open { .. } => {
+                open.push(false);
+                last_closed = false;
+            }
+            Token::Close => {
+                last_closed = open.len() > 1 && open.pop().unwrap_or(false);
+                if last_closed && let Some(outer) = open.last_mut() {
+                    *outer = true;
+                }
+            }
+            Token::Unbounded => {
+                if last_closed {
+                    return true;
+                }
+                if let Some(inner) = open.last_mut() {
+                    *inner = true;
+                }
+            }
+            _ => last_closed = false,
+        }
+    }
+    false
+}
+
+/// The tokens that matter to the scans above.
+enum Token {
+    Open {
+        capturing: bool,
+        name: Option<(usize, usize)>,
+    },
+    Close,
+    Bar,
+    Unbounded,
+    DecimalEscape,
+    Other,
+}
+
+/// Walks a valid pattern token by token; classes and escapes are one token each.
+struct Walker<'a> {
+    source: &'a [u32],
+    at: usize,
+    nested_classes: bool,
+}
+
+impl<'a> Walker<'a> {
+    fn new(source: &'a [u32], flags: RegExpFlags) -> Walker<'a> {
+        Walker {
+            source,
+            at: 0,
+            nested_classes: flags.has(b'v'),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.source
+            .get(self.at + ahead)
+            .and_then(|&c| char::from_u32(c))
+    }
+
+    fn next_token(&mut self) -> Option<Token> {
+        let c = *self.source.get(self.at)?;
+        self.at += 1;
+        Some(match char::from_u32(c) {
+            Some('\\') => {
+                let next = self.peek(0);
+                self.at += 1;
+                match next {
+                    Some('1'..='9') => Token::DecimalEscape,
+                    _ => Token::Other,
+                }
+            }
+            Some('[') => {
+                self.skip_class();
+                Token::Other
+            }
+            Some('(') => self.open_group(),
+            Some(')') => Token::Close,
+            Some('|') => Token::Bar,
+            Some('*' | '+') => Token::Unbounded,
+            Some('{') => self.braces(),
+            _ => Token::Other,
+        })
+    }
+
+    fn skip_class(&mut self) {
+        let mut depth = 1;
+        while depth > 0 && self.at < self.source.len() {
+            match self.peek(0) {
+                Some('\\') => self.at += 1,
+                Some('[') if self.nested_classes => depth += 1,
+                Some(']') => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn open_group(&mut self) -> Token {
+        if self.peek(0) != Some('?') {
+            return Token::Open {
+                capturing: true,
+                name: None,
+            };
+        }
+        if self.peek(1) != Some('<') || matches!(self.peek(2), Some('=' | '!')) {
+            self.at += 1;
+            return Token::Open {
+                capturing: false,
+                name: None,
+            };
+        }
+        let start = self.at + 2;
+        let mut end = start;
+        while end < self.source.len() && self.source[end] != u32::from(b'>') {
+            end += 1;
+        }
+        self.at = (end + 1).min(self.source.len());
+        Token::Open {
+            capturing: true,
+            name: Some((start, end)),
+        }
+    }
+
+    /// `{n,}` is an unbounded repetition; everything else in braces is not of interest.
+    fn braces(&mut self) -> Token {
+        let mut ahead = 0;
+        while matches!(self.peek(ahead), Some('0'..='9')) {
+            ahead += 1;
+        }
+        if ahead > 0 && self.peek(ahead) == Some(',') && self.peek(ahead + 1) == Some('}') {
+            self.at += ahead + 2;
+            return Token::Unbounded;
+        }
+        Token::Other
+    }
+}
+
+/// EscapeRegExpPattern (ECMA-262 22.2.6.13.1): the source such that `/source/` reads back as the same
+/// pattern. `None` where the source is already its own escape.
+pub fn escape_source<U: Units + ?Sized>(source: &U) -> Option<Vec<u16>> {
+    if source.is_empty() {
+        return Some("(?:)".encode_utf16().collect());
+    }
+    let mut out = Vec::new();
+    let mut changed = false;
+    let mut in_class = false;
+    let mut at = 0;
+    while at < source.len() {
+        let unit = source.at(at);
+        let escape = match unit {
+            0x5C => {
+                out.push(unit);
+                at += 1;
+                // The escaped character itself may be a line terminator.
+                match source.get(at) {
+                    Some(next) => match line_terminator_escape(next) {
+                        Some(letters) => {
+                            changed = true;
+                            out.extend(letters.bytes().map(u16::from));
+                        }
+                        None => out.push(next),
+                    },
+                    None => break,
+                }
+                at += 1;
+                continue;
+            }
+            0x5B => {
+                in_class = true;
+                None
+            }
+            0x5D => {
+                in_class = false;
+                None
+            }
+            0x2F if !in_class => Some("/"),
+            _ => line_terminator_escape(unit),
+        };
+        match escape {
+            Some(letters) => {
+                changed = true;
+                out.push(0x5C);
+                out.extend(letters.bytes().map(u16::from));
+            }
+            None => out.push(unit),
+        }
+        at += 1;
+    }
+    changed.then_some(out)
+}
+
+fn line_terminator_escape(unit: u16) -> Option<&'static str> {
+    Some(match unit {
+        0x0A => "n",
+        0x0D => "r",
+        0x2028 => "u2028",
+        0x2029 => "u2029",
+        _ => return None,
+    })
+}
+
+/// RegExp.escape (ECMA-262 22.2.5.1) and EncodeForRegExpEscape (22.2.5.1.1).
+pub fn escape_for_pattern<U: Units + ?Sized>(text: &U) -> Vec<u16> {
+    let mut out = Vec::with_capacity(text.len());
+    for (at, code_point) in super::unicode::code_points(text) {
+        let c = char::from_u32(code_point);
+        if at == 0 && c.is_some_and(|c| c.is_ascii_alphanumeric()) {
+            push_hex_escape(&mut out, code_point);
+            continue;
+        }
+        let letter = match c {
+            Some(
+                '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|'
+                | '/',
+            ) => {
+                out.extend([0x5C, code_point as u16]);
+                continue;
+            }
+            Some('\t') => Some('t'),
+            Some('\n') => Some('n'),
+            Some('\u{0B}') => Some('v'),
+            Some('\u{0C}') => Some('f'),
+            Some('\r') => Some('r'),
+            _ => None,
+        };
+        let other_punctuator = c.is_some_and(|c| ",-=<>#&!%:;@~'`\"".contains(c));
+        let white = code_point < 0x10000
+            && super::unicode::is_white_space_or_line_terminator(code_point as u16);
+        if let Some(letter) = letter {
+            out.extend([0x5C, letter as u16]);
+        } else if other_punctuator || white || c.is_none() {
+            push_hex_escape(&mut out, code_point);
+        } else {
+            super::push_code_point(&mut out, code_point);
+        }
+    }
+    out
+}
+
+fn push_hex_escape(out: &mut Vec<u16>, code_point: u32) {
+    let text = if code_point <= 0xFF {
+        format!("\\x{code_point:02x}")
+    } else {
+        format!("\\u{code_point:04x}")
+    };
+    out.extend(text.bytes().map(u16::from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::units;
+    use super::*;
+
+    fn program(source: &str, flags: &str) -> Program {
+        compile(
+            units(source).as_slice(),
+            RegExpFlags::parse(flags.as_bytes()).unwrap(),
+        )
+        .unwrap()
+    }
+
+    fn exec(program: &Program, text: Text<'_>, at: usize, sticky: bool) -> Option<Captures> {
+        let mut captures = Captures::default();
+        program.exec(text, at, sticky || program.flags().has(b'y'), &mut captures).then_some(captures)
+    }
+
+    fn range(source: &str, flags: &str, subject: &str, at: usize) -> Option<(usize, usize)> {
+        let units = units(subject);
+        let program = program(source, flags);
+        let wide = exec(&program, Text::Utf16(&units), at, false);
+        if subject.is_ascii() {
+            assert_eq!(exec(&program, Text::Latin1(subject.as_bytes()), at, false), wide);
+        }
+        wide.map(|c| (c.start(), c.end()))
+    }
+
+    #[test]
+    fn flags() {
+        assert_eq!(
+            RegExpFlags::parse(b"yg".as_slice()).unwrap().letters(),
+            "gy"
+        );
+        assert_eq!(RegExpFlags::parse(b"gg".as_slice()), None);
+        assert_eq!(RegExpFlags::parse(b"uv".as_slice()), None);
+        assert_eq!(RegExpFlags::parse(b"x".as_slice()), None);
+    }
+
+    #[test]
+    fn searching() {
+        assert_eq!(range("b+", "", "abbc", 0), Some((1, 3)));
+        assert_eq!(range("b+", "", "abbc", 3), None);
+        assert_eq!(range("", "", "abc", 3), Some((3, 3)));
+        assert_eq!(range("", "", "abc", 4), None);
+        assert_eq!(range("b", "y", "abb", 1), Some((1, 2)));
+        assert_eq!(range("b", "y", "abb", 0), None);
+        assert_eq!(range("(?=b)", "y", "abb", 1), Some((1, 1)));
+        assert_eq!(range("^a", "", "aa", 0), Some((0, 1)));
+        assert_eq!(range("^a", "", "aa", 1), None);
+        assert_eq!(range("^a", "m", "b\na", 0), Some((2, 3)));
+        assert_eq!(range("^a|b", "", "xb", 0), Some((1, 2)));
+        assert_eq!(range("^(a|b)", "", "b", 0), Some((0, 1)));
+        assert_eq!(range("(?<=a)b", "y", "ab", 1), Some((1, 2)));
+        assert_eq!(range("\\1b", "y", "\u{1}b", 0), Some((0, 2)));
+    }
+
+    #[test]
+    fn units_and_code_points() {
+        assert_eq!(range(".", "", "😀", 0), Some((0, 1)));
+        assert_eq!(range(".", "u", "😀", 0), Some((0, 2)));
+        assert_eq!(range(".", "u", "a😀b", 3), Some((3, 4)));
+        assert_eq!(range(".", "u", "a😀b", 2), Some((1, 3)));
+        assert_eq!(range("^.$", "", "😀", 0), None);
+        assert_eq!(range("[😀]", "u", "x😀", 0), Some((1, 3)));
+        assert_eq!(range("\\ud83d", "", "😀", 0), Some((0, 1)));
+        assert_eq!(range("\\ud83d", "u", "😀", 0), None);
+        assert_eq!(range("k", "iu", "\u{212a}", 0), Some((0, 1)));
+        assert_eq!(range("\u{212a}", "iu", "k", 0), Some((0, 1)));
+        assert_eq!(range("\u{212a}", "i", "k", 0), None);
+        assert_eq!(range("\\w", "", "é", 0), None);
+    }
+
+    #[test]
+    fn groups() {
+        let program = program(
+            "(?<year>\\d{4})-(\\d\\d)|(?<year>x)[(](?:y)(?<\\u0061b>z)",
+            "",
+        );
+        assert_eq!(program.group_count(), 4);
+        assert_eq!(
+            program.group_names(),
+            [
+                GroupName {
+                    name: units("year"),
+                    groups: vec![1, 3]
+                },
+                GroupName {
+                    name: units("ab"),
+                    groups: vec![4]
+                }
+            ]
+        );
+        let text = Text::Latin1(b"a 2020-01");
+        let captures = exec(&program, text, 0, false).unwrap();
+        assert_eq!(captures.slots[..6], [2, 9, 2, 6, 7, 9]);
+        assert_eq!(captures.group(3), None);
+        assert_eq!(exec(&program, text, 2, true).unwrap(), captures);
+        assert!(exec(&program, text, 0, true).is_none());
+    }
+
+    #[test]
+    fn errors_and_warnings() {
+        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n"] {
+            assert!(
+                compile(units(bad).as_slice(), RegExpFlags::default()).is_err(),
+                "{bad}"
+            );
+        }
+        assert!(program("(a+)+b", "").may_backtrack_badly());
+        assert!(program("((a{2,}))*b", "").may_backtrack_badly());
+        assert!(!program("a+b+(c|d)*", "").may_backtrack_badly());
+        let deep = "(".repeat(100_000);
+        assert!(compile(deep.as_bytes(), RegExpFlags::default()).is_err());
+    }
+
+    #[test]
+    fn escaping() {
+        assert_eq!(
+            escape_source(b"a/b[/]\\/\n".as_slice()),
+            Some(units("a\\/b[/]\\/\\n"))
+        );
+        assert_eq!(escape_source(b"abc".as_slice()), None);
+        assert_eq!(escape_source(b"".as_slice()), Some(units("(?:)")));
+        assert_eq!(
+            escape_for_pattern(b"a.b-c \n".as_slice()),
+            units("\\x61\\.b\\x2dc\\x20\\n")
+        );
+        assert_eq!(
+            escape_for_pattern([0x2028u16, 0xD800].as_slice()),
+            units("\\u2028\\ud800")
+        );
+    }
+}
