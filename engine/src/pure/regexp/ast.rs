@@ -43,25 +43,15 @@ pub struct Pattern {
     pub groups: u32,
 }
 
-/// Why a pattern was not parsed.
-pub enum Refusal {
-    /// The general matcher decides.
-    Unknown,
-    /// Certainly a SyntaxError, even if the general matcher should not see it.
-    Invalid(&'static str),
-}
-
 /// Parses a pattern; `groups` and `names` are what a scan of the source found (groups by name, each once).
-pub fn parse(source: &[u32], flags: RegExpFlags, groups: u32, names: &[super::GroupName]) -> Result<Pattern, Refusal> {
+pub fn parse(source: &[u32], flags: RegExpFlags, groups: u32, names: &[super::GroupName]) -> Option<Pattern> {
     if flags.has(b'v') || (flags.is_unicode() && flags.has(b'i')) || names.iter().any(|name| name.groups.len() > 1) {
-        return Err(Refusal::Unknown);
+        return None;
     }
     let unicode = flags.is_unicode();
-    let mut parser = Parser { source, at: 0, unicode, groups: 0, total: groups, names, depth: 0, invalid: None };
-    match parser.alternatives() {
-        Some(root) if parser.at == source.len() && parser.groups == groups => Ok(Pattern { root, groups }),
-        _ => Err(parser.invalid.map_or(Refusal::Unknown, Refusal::Invalid)),
-    }
+    let mut parser = Parser { source, at: 0, unicode, groups: 0, total: groups, names, depth: 0 };
+    let root = parser.alternatives()?;
+    (parser.at == source.len() && parser.groups == groups).then_some(Pattern { root, groups })
 }
 
 struct Parser<'a> {
@@ -72,7 +62,6 @@ struct Parser<'a> {
     total: u32,
     names: &'a [super::GroupName],
     depth: u32,
-    invalid: Option<&'static str>,
 }
 
 /// One member of a class, or an escape outside: a character or a set.
@@ -125,12 +114,7 @@ impl Parser<'_> {
             let (atom, quantifiable) = self.term()?;
             let item = match self.quantifier()? {
                 None => atom,
-                Some(_) if !quantifiable => {
-                    // Annex B lets lookaheads be repeated, nothing else of this sort.
-                    let repeatable = matches!(atom, Node::Look { behind: false, .. }) && !self.unicode;
-                    self.invalid = (!repeatable).then_some("Nothing to repeat");
-                    return None;
-                }
+                Some(_) if !quantifiable => return None,
                 Some((min, max, greedy)) => {
                     let groups = (first_group + 1, self.groups + 1);
                     Node::Repeat { body: Box::new(atom), min, max, greedy, groups }
@@ -189,7 +173,9 @@ impl Parser<'_> {
         {
             if self.eat_text(opening) {
                 let body = Box::new(self.alternatives()?);
-                return self.eat(')').then_some((Node::Look { body, behind, negated }, false));
+                // Annex B lets lookaheads be repeated, nothing else of this sort.
+                let repeatable = !behind && !self.unicode;
+                return self.eat(')').then_some((Node::Look { body, behind, negated }, repeatable));
             }
         }
         if self.eat_text("(?:") {
@@ -268,13 +254,19 @@ impl Parser<'_> {
             'B' => self.assertion(2, Node::WordBoundary { negated: true }),
             '1'..='9' => {
                 self.at += 1;
+                let start = self.at;
                 let mut number = 0u32;
                 while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
                     number = number.saturating_mul(10).saturating_add(digit);
                     self.at += 1;
                 }
-                // Larger ones are legacy octal escapes, or errors.
-                (number <= self.total).then_some((Node::BackReference(number), true))
+                if number <= self.total {
+                    return Some((Node::BackReference(number), true));
+                }
+                // Larger ones are legacy octal escapes (B.1.2), or errors with u and with named groups.
+                self.at = start;
+                let c = self.legacy_octal()?;
+                Some((Node::Char(c), true))
             }
             'k' => {
                 if self.names.is_empty() || self.peek_at(2) != Some('<') {
@@ -322,7 +314,12 @@ impl Parser<'_> {
             'b' if in_class => Atom::Char(8),
             '-' if in_class => Atom::Char(c),
             '0' if !matches!(self.peek(), Some('0'..='9')) => Atom::Char(0),
-            '0'..='9' | 'c' | 'k' => return None,
+            '0'..='9' => {
+                self.at -= 1;
+                Atom::Char(self.legacy_octal()?)
+            }
+            'c' => Atom::Char(self.control(in_class)?),
+            'k' if self.unicode || !self.names.is_empty() => return None,
             'p' | 'P' if self.unicode => return None,
             'x' => Atom::Char(self.hex(2)?),
             'u' => Atom::Char(self.unicode_escape()?),
@@ -330,6 +327,43 @@ impl Parser<'_> {
             _ if self.unicode && !"^$\\.*+?()[]{}|/".contains(letter) => return None,
             _ => Atom::Char(c),
         })
+    }
+
+    /// LegacyOctalEscapeSequence (B.1.2): up to \377; \8 and \9 are themselves.
+    fn legacy_octal(&mut self) -> Option<u32> {
+        if self.unicode || !self.names.is_empty() {
+            return None;
+        }
+        let first = self.peek()?.to_digit(10)?;
+        self.at += 1;
+        if first >= 8 {
+            return Some(0x30 + first);
+        }
+        let mut value = first;
+        let most = if first <= 3 { 3 } else { 2 };
+        for _ in 1..most {
+            let Some(digit) = self.peek().and_then(|c| c.to_digit(8)) else { break };
+            value = value * 8 + digit;
+            self.at += 1;
+        }
+        Some(value)
+    }
+
+    /// `\cX`; without a fitting X the backslash is itself and `c` comes next (B.1.2).
+    fn control(&mut self, in_class: bool) -> Option<u32> {
+        let next = self.peek();
+        let fits = next.is_some_and(|c| {
+            c.is_ascii_alphabetic() || (in_class && !self.unicode && (c.is_ascii_digit() || c == '_'))
+        });
+        if fits {
+            self.at += 1;
+            return Some(u32::from(next?) % 32);
+        }
+        if self.unicode {
+            return None;
+        }
+        self.at -= 1;
+        Some(u32::from(b'\\'))
     }
 
     fn hex(&mut self, digits: usize) -> Option<u32> {

@@ -9,7 +9,7 @@ use super::code::{Atom, AtomLoop, Code, Inst};
 use super::{Captures, NO_POSITION};
 
 /// Most frames; a match that needs more is given up like one that takes too many steps.
-const FRAMES_MAX: usize = 8 << 20;
+const FRAMES_MAX: usize = 2 << 20;
 
 /// The match took more steps than it was given, or too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -192,11 +192,10 @@ pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Prog
         (0..source.len()).map(|i| u32::from(source.at(i))).collect()
     };
     let scan = scan_groups(&source, flags);
-    let code = match ast::parse(&source, flags, scan.count, &scan.names) {
-        Ok(pattern) => code::compile(&pattern, flags),
-        Err(ast::Refusal::Unknown) => None,
-        Err(ast::Refusal::Invalid(message)) => return Err(message.to_owned()),
-    };
+    if repeats_assertion(&source, flags) {
+        return Err("Nothing to repeat".to_owned());
+    }
+    let code = ast::parse(&source, flags, scan.count, &scan.names).and_then(|pattern| code::compile(&pattern, flags));
     let search = OnceLock::new();
     if code.is_none() {
         let regex = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags)).map_err(|e| e.text)?;
@@ -491,6 +490,42 @@ fn has_nested_repetition(source: &[u32], flags: RegExpFlags) -> bool {
         }
     }
     false
+}
+
+/// Whether a quantifier follows an assertion, which regress lets pass. Annex B allows it for lookaheads.
+fn repeats_assertion(source: &[u32], flags: RegExpFlags) -> bool {
+    // Per open group: whether it is an assertion that may not be repeated.
+    let mut open = Vec::new();
+    let mut after_assertion = false;
+    let mut walker = Walker::new(source, flags);
+    loop {
+        let start = walker.at;
+        let here = |ahead: usize| source.get(start + ahead).and_then(|&c| char::from_u32(c));
+        let quantifier =
+            matches!(here(0), Some('*' | '+' | '?')) || (here(0) == Some('{') && is_quantifier(&source[start..]));
+        if after_assertion && quantifier {
+            return true;
+        }
+        let Some(token) = walker.next_token() else { return false };
+        after_assertion = match token {
+            Token::Open { .. } => {
+                let behind = here(1) == Some('?') && here(2) == Some('<') && matches!(here(3), Some('=' | '!'));
+                let ahead = here(1) == Some('?') && matches!(here(2), Some('=' | '!'));
+                open.push(behind || (ahead && flags.is_unicode()));
+                false
+            }
+            Token::Close => open.pop().unwrap_or(false),
+            _ => matches!((here(0), here(1)), (Some('^' | '$'), _) | (Some('\\'), Some('b' | 'B'))),
+        };
+    }
+}
+
+/// Whether the text begins with `{n}`, `{n,}` or `{n,m}`.
+fn is_quantifier(source: &[u32]) -> bool {
+    let text: String = source.iter().take(24).map(|&c| char::from_u32(c).unwrap_or('\u{FFFD}')).collect();
+    let Some((inside, _)) = text[1..].split_once('}') else { return false };
+    let (min, max) = inside.split_once(',').unwrap_or((inside, ""));
+    !min.is_empty() && min.chars().chain(max.chars()).all(|c| c.is_ascii_digit())
 }
 
 /// The tokens that matter to the scans above.
@@ -827,7 +862,7 @@ mod tests {
 
     #[test]
     fn errors_and_warnings() {
-        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n"] {
+        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n", "^*", "\\b{2}", "(?<=a)?", "(?<1>a)"] {
             assert!(
                 compile(units(bad).as_slice(), RegExpFlags::default()).is_err(),
                 "{bad}"
