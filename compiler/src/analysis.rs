@@ -311,7 +311,8 @@ impl<'a> Analyzer<'a> {
         if kind != ScopeKind::Function || info.arguments == NONE {
             return;
         }
-        if !info.strict && info.simple_params && info.params_assigned && !info.arguments_escape {
+        // The cheap form reads the arguments where they arrived: in the parameters' registers.
+        if info.params_assigned || !info.simple_params {
             self.out.funcs[func as usize].arguments_escape = true;
         }
         let info = &self.out.funcs[func as usize];

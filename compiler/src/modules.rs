@@ -56,8 +56,10 @@ impl<'a> Codegen<'a> {
         if is_module {
             self.op(Opcode::ReturnUndefined, &[]);
         } else {
-            // Directives are expression statements, too.
+            // Directives are expression statements, too; a strict caller adds one in front.
+            let prefixed = usize::from(self.outer.as_ref().is_some_and(|o| o.strict));
             if last.is_none()
+                && program.directives.len() > prefixed
                 && let Some(directive) = program.directives.last()
             {
                 let text = decode(directive.expression.value.as_str(), directive.expression.lone_surrogates);
