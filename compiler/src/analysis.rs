@@ -422,7 +422,12 @@ impl<'a> Analyzer<'a> {
         let index = open.index;
         let func = self.out.scopes[index as usize].func;
         self.hoist_annex_b(&mut open, ScopeKind::Top, func);
+        if self.top == TopKind::Module && self.out.scopes[index as usize].has_eval {
+            // An eval cannot see otherwise that `this` is undefined here.
+            self.declare(index, "this", BindKind::Pseudo, 0);
+        }
         for item in std::mem::take(&mut open.uses) {
+            self.out.free_arguments |= item.name == "arguments";
             if let Some(&binding) = self.out.scopes[index as usize].names.get(item.name) {
                 self.resolve(binding, item);
             }

@@ -192,6 +192,9 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
     if outer.as_ref().is_some_and(|o| o.environments.iter().any(|e| e.is_with)) {
         an.has_dynamic = true;
     }
+    if an.free_arguments && outer.as_ref().is_some_and(|o| o.in_class_field) {
+        return Err(error_at(source, "'arguments' is not allowed in class field initializer".to_string(), 0, false));
+    }
     let suspension = if an.has_top_level_await { Suspension::Async } else { Suspension::None };
     let regs = vec![Reg::MAX; an.bindings.len()];
     let mut codegen = Codegen {
@@ -204,7 +207,6 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
         kind: kind.clone(),
         module: ModuleInfo::default(),
         globals: GlobalDeclarations::default(),
-        source,
     };
     codegen.program(&program);
     codegen.finish_top(&program);

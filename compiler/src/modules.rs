@@ -35,6 +35,13 @@ impl<'a> Codegen<'a> {
             self.f.envs.push((scope, fenv));
             self.fenv();
             self.module_declarations(scope, &program.body);
+            if let Some(&this) = self.an.scopes[scope as usize].names.get("this") {
+                let mark = self.top();
+                let temp = self.temp();
+                self.op(Opcode::LoadUndefined, &[temp]);
+                self.init_binding(this, temp);
+                self.free(mark);
+            }
         } else {
             self.open_env(scope);
             self.other_registers(scope);
