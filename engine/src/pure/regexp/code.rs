@@ -111,6 +111,9 @@ pub struct Code {
     pub loops: Vec<AtomLoop>,
     pub counters: Vec<Counter>,
     pub looks: Vec<Look>,
+    /// By instruction: what the next character must be for execution from there to go anywhere, as far as
+    /// that is plain. Saves the frames of choices that fail at once.
+    pub probes: Vec<Option<Atom>>,
     pub registers: u32,
     pub slots: u32,
     pub fold: bool,
@@ -131,6 +134,7 @@ pub fn compile(pattern: &Pattern, flags: RegExpFlags) -> Option<Code> {
             loops: Vec::new(),
             counters: Vec::new(),
             looks: Vec::new(),
+            probes: Vec::new(),
             registers: 0,
             slots: 2 * (pattern.groups + 1),
             fold: flags.has(b'i'),
@@ -143,11 +147,36 @@ pub fn compile(pattern: &Pattern, flags: RegExpFlags) -> Option<Code> {
     };
     compiler.node(&pattern.root, false)?;
     compiler.push(Inst::Match)?;
+    compiler.code.probes = (0..compiler.code.insts.len()).map(|pc| probe(&compiler.code, pc)).collect();
     let mut first = FirstUnits { low: [false; 256], high: false };
     if !compiler.first_units(&pattern.root, &mut first) && !(first.high && first.low.iter().all(|&b| b)) {
         compiler.code.first = Some(Box::new(first));
     }
     Some(compiler.code)
+}
+
+/// The atom that must match first from `pc` on, see [`Code::probes`].
+fn probe(code: &Code, pc: usize) -> Option<Atom> {
+    let mut pc = pc;
+    for _ in 0..8 {
+        match *code.insts.get(pc)? {
+            Inst::One { atom, back: false } => return Some(atom),
+            Inst::Literal { start, .. } => {
+                let unit = u32::from(*code.literals.get(start as usize)?);
+                // Half of a pair is not the character that the matcher reads.
+                let is_surrogate = (0xD800..0xE000).contains(&unit);
+                return (!(code.unicode && is_surrogate)).then_some(Atom::Char(unit));
+            }
+            Inst::Loop(index) => {
+                let one = code.loops.get(index as usize)?;
+                return (one.min > 0 && !one.back).then_some(one.atom);
+            }
+            Inst::Save(_) | Inst::ResetGroups { .. } | Inst::Mark(_) | Inst::Zero(_) | Inst::CounterEnter(_) => pc += 1,
+            Inst::Jump(target) => pc = target as usize,
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn is_anchored(node: &Node) -> bool {

@@ -204,6 +204,15 @@ impl<S: Subject> Matcher<'_, S> {
         self.atom_matches(atom, c).then_some(next)
     }
 
+    /// Whether execution from `pc` on fails with the very next character.
+    #[inline(always)]
+    fn fails_at_once(&self, pc: u32, at: usize) -> bool {
+        match self.code.probes[pc as usize] {
+            Some(atom) => self.step(atom, false, at).is_none(),
+            None => false,
+        }
+    }
+
     fn push(&mut self, frame: Frame) -> Result<(), Exhausted> {
         if self.scratch.frames.len() >= FRAMES_MAX {
             return Err(Exhausted);
@@ -260,22 +269,62 @@ impl<S: Subject> Matcher<'_, S> {
                     let back = self.code.loops[index as usize].back;
                     let shorter = if back { self.next(at as usize) } else { self.previous(at as usize) };
                     let Some((_, at)) = shorter else { continue };
-                    if at as u32 != least {
-                        self.scratch.frames.push(Frame::Shrink { index, pc, least, at: at as u32 });
+                    if let Some(at) = self.shrink(index, pc, least, at)? {
+                        return Ok(Some((pc, at)));
                     }
-                    return Ok(Some((pc, at)));
                 }
                 Frame::Extend { index, pc, more, at } => {
                     let one = self.code.loops[index as usize];
                     let Some(at) = self.step(one.atom, one.back, at as usize) else { continue };
-                    if more > 1 {
-                        self.scratch.frames.push(Frame::Extend { index, pc, more: more - 1, at: at as u32 });
+                    if let Some(at) = self.extend(index, pc, more - 1, at)? {
+                        return Ok(Some((pc, at)));
                     }
-                    return Ok(Some((pc, at)));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// From `at` down to `least`, the first end of a greedy loop from which the rest may match; what is below
+    /// it is pushed for later.
+    #[inline]
+    fn shrink(&mut self, index: u32, pc: u32, least: u32, at: usize) -> Result<Option<usize>, Exhausted> {
+        let back = self.code.loops[index as usize].back;
+        let mut at = at;
+        while self.fails_at_once(pc, at) {
+            self.steps += 1;
+            if at as u32 == least {
+                return Ok(None);
+            }
+            let shorter = if back { self.next(at) } else { self.previous(at) };
+            let Some((_, next)) = shorter else { return Ok(None) };
+            at = next;
+        }
+        if at as u32 != least {
+            self.push(Frame::Shrink { index, pc, least, at: at as u32 })?;
+        }
+        Ok(Some(at))
+    }
+
+    /// From `at` on, the first end of a lazy loop from which the rest may match, at most `more` characters
+    /// away.
+    #[inline]
+    fn extend(&mut self, index: u32, pc: u32, more: u32, at: usize) -> Result<Option<usize>, Exhausted> {
+        let one = self.code.loops[index as usize];
+        let (mut at, mut more) = (at, more);
+        while self.fails_at_once(pc, at) {
+            self.steps += 1;
+            if more == 0 {
+                return Ok(None);
+            }
+            let Some(next) = self.step(one.atom, one.back, at) else { return Ok(None) };
+            at = next;
+            more -= 1;
+        }
+        if more > 0 {
+            self.push(Frame::Extend { index, pc, more, at: at as u32 })?;
+        }
+        Ok(Some(at))
     }
 
     /// Runs until the match is complete (its end) or fails.
@@ -304,7 +353,13 @@ impl<S: Subject> Matcher<'_, S> {
                     None => return Ok(None),
                 },
                 Inst::Split { first, second } => {
-                    self.push(Frame::Choice { pc: second, at: at as u32 })?;
+                    if self.fails_at_once(first, at) {
+                        pc = second;
+                        continue;
+                    }
+                    if !self.fails_at_once(second, at) {
+                        self.push(Frame::Choice { pc: second, at: at as u32 })?;
+                    }
                     pc = first;
                     continue;
                 }
@@ -436,16 +491,12 @@ impl<S: Subject> Matcher<'_, S> {
             return Ok(Some(at));
         }
         if !one.greedy {
-            self.push(Frame::Extend { index, pc, more, at: at as u32 })?;
-            return Ok(Some(at));
+            return self.extend(index, pc, more, at);
         }
         let least = at;
         at = self.run_atom(one, at, more);
         self.steps += (at.abs_diff(least) / 16) as u64;
-        if at != least {
-            self.push(Frame::Shrink { index, pc, least: least as u32, at: at as u32 })?;
-        }
-        Ok(Some(at))
+        self.shrink(index, pc, least as u32, at)
     }
 
     /// As many characters of the atom as there are, at most `most`: a loop per sort of atom.
