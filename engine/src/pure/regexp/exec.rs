@@ -4,7 +4,7 @@
 //! are changed in place and their old contents pushed. Invariants: the native stack does not grow with the
 //! subject or the pattern; every backtracking step is counted against a limit; the frame stack is bounded.
 
-use super::class::canonicalize;
+use super::class::Folding;
 use super::code::{Atom, AtomLoop, Code, Inst};
 use super::{Captures, NO_POSITION};
 
@@ -190,7 +190,7 @@ impl<S: Subject> Matcher<'_, S> {
     fn atom_matches(&self, atom: Atom, c: u32) -> bool {
         match atom {
             Atom::Char(expected) => c == expected,
-            Atom::Folded(expected) => canonicalize(c) == expected,
+            Atom::Folded(expected) => self.code.folding.canonicalize(c) == expected,
             Atom::Any => !is_line_terminator(c),
             Atom::AnyAtAll => true,
             Atom::Class(index) => self.code.classes[index as usize].contains(c),
@@ -431,8 +431,8 @@ impl<S: Subject> Matcher<'_, S> {
                     }
                 }
                 Inst::WordBoundary { negated } => {
-                    let before = at > 0 && is_word(self.subject.unit(at - 1));
-                    let after = at < self.subject.len() && is_word(self.subject.unit(at));
+                    let before = at > 0 && self.is_word(self.subject.unit(at - 1));
+                    let after = at < self.subject.len() && self.is_word(self.subject.unit(at));
                     if (before != after) == negated {
                         return Ok(None);
                     }
@@ -521,7 +521,10 @@ impl<S: Subject> Matcher<'_, S> {
             }
             Atom::Any => self.run_while(at, end, |c| !is_line_terminator(c)),
             Atom::Char(expected) => self.run_while(at, end, |c| c == expected),
-            Atom::Folded(expected) => self.run_while(at, end, |c| canonicalize(c) == expected),
+            Atom::Folded(expected) => {
+                let folding = self.code.folding;
+                self.run_while(at, end, |c| folding.canonicalize(c) == expected)
+            }
         }
     }
 
@@ -558,6 +561,15 @@ impl<S: Subject> Matcher<'_, S> {
         self.scratch.frames.truncate(kept);
     }
 
+    /// IsWordChar (22.2.2.4.3)
+    fn is_word(&self, c: u32) -> bool {
+        match c {
+            0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A => true,
+            0x17F | 0x212A => self.code.folding == Folding::Unicode,
+            _ => false,
+        }
+    }
+
     /// BackreferenceMatcher (22.2.2.7.2)
     fn back_reference(&self, group: u32, back: bool, at: usize) -> Option<usize> {
         let (start, end) = (self.slots[2 * group as usize], self.slots[2 * group as usize + 1]);
@@ -569,19 +581,20 @@ impl<S: Subject> Matcher<'_, S> {
         if from + length > self.subject.len() {
             return None;
         }
-        let same = (0..length).all(|i| {
-            let (a, b) = (self.subject.unit(start as usize + i), self.subject.unit(from + i));
-            a == b || (self.code.fold && canonicalize(a) == canonicalize(b))
-        });
+        let folding = self.code.folding;
+        let mut i = 0;
+        let mut same = true;
+        while same && i < length {
+            // Folding keeps the number of units of a character.
+            let (a, next) = self.next(start as usize + i)?;
+            let (b, _) = self.next(from + i)?;
+            same = a == b || folding.canonicalize(a) == folding.canonicalize(b);
+            i = next - start as usize;
+        }
         same.then_some(if back { from } else { from + length })
     }
 }
 
 fn is_line_terminator(c: u32) -> bool {
     matches!(c, 0x0A | 0x0D | 0x2028 | 0x2029)
-}
-
-/// IsWordChar (22.2.2.4.3) without Unicode folding.
-fn is_word(c: u32) -> bool {
-    matches!(c, 0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A)
 }

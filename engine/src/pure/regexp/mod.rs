@@ -860,6 +860,43 @@ mod tests {
         assert!(exec(&program, text, 0, true).is_none());
     }
 
+    /// Random patterns with what node 20 answered: source, flags, subject, lastIndex, positions ("N": no
+    /// match); texts as decimal code units.
+    #[test]
+    fn random_cases_like_node() {
+        let units = |text: &str| -> Vec<u16> { text.split(',').filter_map(|n| n.parse().ok()).collect() };
+        let mut own = 0;
+        for line in include_str!("cases.tsv").lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let (source, flags) = (units(fields[0]), RegExpFlags::parse(fields[1].as_bytes()).unwrap());
+            let (subject, at) = (units(fields[2]), fields[3].parse().unwrap());
+            let program = compile(source.as_slice(), flags).unwrap();
+            own += u32::from(program.is_own());
+            let narrow: Option<Vec<u8>> = subject.iter().map(|&u| u8::try_from(u).ok()).collect();
+            let mut texts = vec![Text::Utf16(&subject)];
+            texts.extend(narrow.as_deref().map(Text::Latin1));
+            for text in texts {
+                let mut captures = Captures::default();
+                let scratch = &mut Scratch::default();
+                let (found, _) = program.exec(text, at, flags.has(b'y'), &mut captures, scratch, 1 << 24);
+                let positions: Vec<String> = captures.slots.iter().map(|&s| (s as i32).to_string()).collect();
+                let got = if found.unwrap() { positions.join(",") } else { "N".to_owned() };
+                assert_eq!(got, fields[4], "{line}");
+            }
+        }
+        assert!(own >= 400, "{own}");
+    }
+
+    /// What exponential patterns cost is bounded by the limit.
+    #[test]
+    fn steps_are_limited() {
+        let program = program("(a+)+b", "");
+        let text = Text::Latin1(b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        let (found, steps) = program.exec(text, 0, false, &mut Captures::default(), &mut Scratch::default(), 10_000);
+        assert_eq!(found, Err(Exhausted));
+        assert!((10_000..20_000).contains(&steps));
+    }
+
     #[test]
     fn errors_and_warnings() {
         for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n", "^*", "\\b{2}", "(?<=a)?", "(?<1>a)"] {
