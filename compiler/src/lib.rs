@@ -1,1 +1,194 @@
-//! Placeholder.
+//! zjs compiler: JavaScript source to function templates.
+//!
+//! Path: oxc parses and reports early errors; `analysis` builds scopes and decides which variables
+//! closures see; `codegen` and its neighbours emit bytecode; `disassemble` prints and checks it.
+//! Invariant: the same source gives the same templates; nothing iterates over a hash map.
+
+mod analysis;
+mod assignment;
+mod calls;
+mod classes;
+mod codegen;
+mod control;
+pub mod disassemble;
+mod dynamic;
+mod emit;
+mod expressions;
+mod functions;
+mod generators;
+mod literals;
+mod loops;
+mod modules;
+mod patterns;
+mod scope;
+mod statements;
+mod strings;
+mod try_finally;
+
+use std::rc::Rc;
+
+use oxc_allocator::Allocator;
+use oxc_parser::{ParseOptions, Parser};
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+use zjs_engine::bytecode::template::*;
+
+use crate::analysis::{TopKind, analyze};
+
+use crate::emit::Reg;
+use crate::codegen::{Codegen, FunctionState};
+
+/// The compiler; it has no state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compiler;
+
+/// Brackets may nest this deep; the parser recurses several frames for each.
+const NESTING_MAX: u32 = 6_000;
+const STACK_PER_BYTE: usize = 16 * 1024;
+const STACK_MIN: usize = 4 * 1024 * 1024;
+const STACK_MAX: usize = 1024 * 1024 * 1024;
+
+/// Deepest nesting of brackets and longest run of prefix operators, strings and comments left out roughly.
+fn nesting(source: &str) -> u32 {
+    let bytes = source.as_bytes();
+    let (mut depth, mut max, mut run, mut i) = (0u32, 0u32, 0u32, 0usize);
+    while i < bytes.len() {
+        match bytes[i] {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                max = max.max(depth);
+                run = 0;
+            }
+            b')' | b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                run = 0;
+            }
+            b'!' | b'~' | b'+' | b'-' => {
+                run += 1;
+                max = max.max(run / 2);
+            }
+            quote @ (b'"' | b'\'') => {
+                i += 1;
+                while i < bytes.len() && bytes[i] != quote && bytes[i] != b'\n' {
+                    i += if bytes[i] == b'\\' { 2 } else { 1 };
+                }
+                run = 0;
+            }
+            b'/' if bytes.get(i + 1) == Some(&b'/') => {
+                while i < bytes.len() && bytes[i] != b'\n' {
+                    i += 1;
+                }
+            }
+            b'/' if bytes.get(i + 1) == Some(&b'*') => {
+                i += 2;
+                while i + 1 < bytes.len() && !(bytes[i] == b'*' && bytes[i + 1] == b'/') {
+                    i += 1;
+                }
+                i += 1;
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => run = 0,
+        }
+        i += 1;
+    }
+    max
+}
+
+fn error_at(source: &str, message: String, offset: u32, is_limit: bool) -> CompileError {
+    let end = (offset as usize).min(source.len());
+    let before: &[u8] = &source.as_bytes()[..end];
+    let line = before.iter().filter(|&&b| b == b'\n').count() as u32 + 1;
+    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
+    let column = source.get(start..end).map_or(0, |s| s.encode_utf16().count()) as u32 + 1;
+    CompileError { message, offset, line, column, is_limit }
+}
+
+impl SourceCompiler for Compiler {
+    fn compile(&self, source: &str, name: &str, kind: &SourceKind) -> Result<CompiledScript, CompileError> {
+        if source.len() > (u32::MAX / 2) as usize {
+            return Err(error_at(source, "Source is too long".to_string(), 0, true));
+        }
+        if nesting(source) > NESTING_MAX {
+            return Err(error_at(source, "Source is nested too deeply".to_string(), 0, true));
+        }
+        let stack = (source.len() * STACK_PER_BYTE).clamp(STACK_MIN, STACK_MAX);
+        stacker::maybe_grow(stack, stack + 64 * 1024, || compile_source(source, name, kind))
+    }
+}
+
+/// Returns the first error of a list of diagnostics.
+macro_rules! check_diagnostics {
+    ($source:expr, $diagnostics:expr) => {
+        if let Some(error) = $diagnostics.errors().next() {
+            let offset = error.labels.first().map_or(0, |l| l.offset());
+            return Err(error_at($source, error.message.to_string(), offset as u32, false));
+        }
+    };
+}
+
+fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<CompiledScript, CompileError> {
+    let allocator = Allocator::default();
+    let is_module = matches!(kind, SourceKind::Module);
+    let source_type = if is_module { SourceType::mjs() } else { SourceType::script() };
+    let outer = match kind {
+        SourceKind::DirectEval(info) => Some(info.clone()),
+        _ => None,
+    };
+    let options = ParseOptions {
+        parse_regular_expression: true,
+        preserve_parens: false,
+        ..ParseOptions::default()
+    };
+    let parsed = Parser::new(&allocator, source, source_type).with_options(options).parse();
+    check_diagnostics!(source, parsed.diagnostics);
+    if parsed.panicked {
+        return Err(error_at(source, "Unexpected end of input".to_string(), source.len() as u32, false));
+    }
+    let program = parsed.program;
+    let semantic = SemanticBuilder::new_compiler().build(&program);
+    check_diagnostics!(source, semantic.diagnostics);
+    let references = semantic.semantic.scoping().references_len();
+    let outer_strict = outer.as_ref().is_some_and(|o| o.strict);
+    let strict = is_module || outer_strict || program.directives.iter().any(|d| d.directive == "use strict");
+    let top = match kind {
+        SourceKind::Script | SourceKind::DynamicFunction => TopKind::Script,
+        SourceKind::Module => TopKind::Module,
+        SourceKind::IndirectEval | SourceKind::DirectEval(_) => TopKind::Eval { strict_vars: strict },
+    };
+    let mut an = analyze(&program, &allocator, top, strict, references);
+    if outer.as_ref().is_some_and(|o| o.environments.iter().any(|e| e.is_with)) {
+        an.has_dynamic = true;
+    }
+    let suspension = if an.has_top_level_await { Suspension::Async } else { Suspension::None };
+    let regs = vec![Reg::MAX; an.bindings.len()];
+    let mut codegen = Codegen {
+        an,
+        f: FunctionState::new(0, FunctionKind::Top, suspension, strict),
+        functions: Vec::new(),
+        regs,
+        error: None,
+        outer,
+        kind: kind.clone(),
+        module: ModuleInfo::default(),
+        globals: GlobalDeclarations::default(),
+        source,
+    };
+    codegen.program(&program);
+    codegen.finish_top(&program);
+    if let Some((message, offset, is_limit)) = codegen.error {
+        return Err(error_at(source, message, offset, is_limit));
+    }
+    let script = CompiledScript {
+        functions: codegen.functions.into_iter().flatten().collect(),
+        source: Rc::from(source),
+        name: name.to_string(),
+        globals: codegen.globals,
+        module: is_module.then_some(codegen.module),
+    };
+    if cfg!(debug_assertions)
+        && let Err(problem) = disassemble::check(&script)
+    {
+        return Err(error_at(source, format!("internal compiler error: {problem}"), 0, true));
+    }
+    Ok(script)
+}

@@ -35,7 +35,7 @@ impl Realm {
     }
 
     /// GlobalDeclarationInstantiation (16.1.7).
-    fn instantiate_globals(&mut self, globals: &GlobalDeclarations, templates: Ref, deletable: bool) -> Completion<()> {
+    pub(crate) fn instantiate_globals(&mut self, globals: &GlobalDeclarations, templates: Ref, deletable: bool) -> Completion<()> {
         let global = self.global();
         let lexicals = self.intrinsic(Intrinsic::GlobalLexicals);
         for (name, _) in &globals.lexicals {

@@ -13,6 +13,7 @@ pub mod errors;
 pub mod evaluate;
 pub mod heap;
 pub mod host;
+pub mod image;
 pub mod interp;
 pub mod jobs;
 pub mod kinds;

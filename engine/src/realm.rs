@@ -99,6 +99,12 @@ pub trait NativeCode: Send + Sync {
     fn base(&self) -> usize;
 }
 
+/// The original bytes of an image, by cage page number.
+pub trait ImagePages {
+    /// The 4 KiB of page `number`; the page belongs to the writable part.
+    fn page(&self, number: u32) -> &[u8];
+}
+
 /// An independent JavaScript heap with its own global object and intrinsics.
 pub struct Realm {
     pub cage: Cage,
@@ -139,6 +145,8 @@ pub struct Realm {
     pub(crate) weak_tables: Vec<Ref>,
     pub(crate) weak_refs: Vec<Ref>,
     pub(crate) finalized: Vec<Value>,
+    /// KeptAlive list (9.11) as a Set: what WeakRefs gave out in the running job; null if nothing.
+    pub(crate) kept_alive: Ref,
     /// Values that the embedder holds; index is the handle.
     pub(crate) handles: Vec<Value>,
     pub(crate) free_handles: Vec<u32>,
@@ -207,6 +215,7 @@ impl Realm {
             weak_tables: Vec::new(),
             weak_refs: Vec::new(),
             finalized: Vec::new(),
+            kept_alive: Ref::NULL,
             handles: Vec::new(),
             free_handles: Vec::new(),
             generation: 0,
@@ -269,20 +278,22 @@ impl Realm {
         self.names.empty = self.name(Name::empty);
     }
 
-    /// Makes the realm new again, as if just made from its image. `restore` copies dirty image pages
-    /// back: it gets each page number and must leave the page as in the image. Heap pages above
-    /// `keep_bytes` go back to the kernel; `wipe` zeroes the kept ones that were used.
+    /// Makes the realm new again, as if just made from its image. `image_page` gives the original bytes of
+    /// each dirty page. Heap pages above `keep_bytes` go back to the kernel; `wipe` zeroes the kept ones
+    /// that were used.
     pub fn reset(
         &mut self,
         options: &RealmOptions,
         filter: &[u64; 64],
         keep_bytes: u32,
         wipe: bool,
-        mut restore: impl FnMut(u32),
+        image_page: &dyn ImagePages,
     ) {
         for page in 0..self.dirty.len() {
             if self.dirty[page] != 0 {
-                restore(page as u32);
+                let bytes = image_page.page(page as u32);
+                assert!(bytes.len() == crate::cage::PAGE_BYTES as usize);
+                self.cage.write_bytes(page as u32 * crate::cage::PAGE_BYTES, bytes);
                 self.dirty[page] = 0;
             }
         }
@@ -315,6 +326,7 @@ impl Realm {
         self.weak_tables.clear();
         self.weak_refs.clear();
         self.finalized.clear();
+        self.kept_alive = Ref::NULL;
         self.handles.clear();
         self.free_handles.clear();
         self.generation = self.generation.wrapping_add(1);
@@ -430,6 +442,9 @@ impl Realm {
         if !self.names.single_units.is_null() {
             visit(Value::cell(self.names.single_units));
         }
+        if !self.kept_alive.is_null() {
+            visit(Value::object(self.kept_alive));
+        }
         visit(self.exception);
         for &value in self.handles.iter().chain(&self.finalized) {
             visit(value);
@@ -457,6 +472,45 @@ impl Realm {
     /// End of the registers that a collection must look at.
     pub(crate) fn stack_scan_end(&self) -> u32 {
         self.stack_top.min(STACK_END)
+    }
+
+    // --- handles of the embedder
+
+    /// Keeps `value` alive for the embedder; the number names it.
+    pub fn new_handle(&mut self, value: Value) -> u32 {
+        if let Some(index) = self.free_handles.pop() {
+            self.handles[index as usize] = value;
+            return index;
+        }
+        self.handles.push(value);
+        self.handles.len() as u32 - 1
+    }
+
+    /// Whether a handle of this number exists.
+    pub fn has_handle(&self, index: u32) -> bool {
+        (index as usize) < self.handles.len()
+    }
+
+    /// The value of a handle; undefined for a number that is none.
+    pub fn handle(&self, index: u32) -> Value {
+        self.handles.get(index as usize).copied().unwrap_or(Value::UNDEFINED)
+    }
+
+    /// Lets go of a handle.
+    pub fn drop_handle(&mut self, index: u32) {
+        if let Some(slot) = self.handles.get_mut(index as usize) {
+            *slot = Value::UNDEFINED;
+            self.free_handles.push(index);
+        }
+    }
+
+    /// Touches the pages that every life of a slot uses, so that a pool takes their faults early.
+    pub fn touch_pages(&mut self) {
+        let heap = self.heap.start();
+        for i in 0..8 {
+            self.cage.init(heap + i * crate::heap::BLOCK_BYTES, 0u8);
+        }
+        self.cage.init(STACK_START, 0u64);
     }
 
     // --- limits

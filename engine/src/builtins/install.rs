@@ -17,6 +17,9 @@ impl Realm {
         iterators::install(self)?;
         array::install(self)?;
         bigint::install(self)?;
+        iterator_helpers::install(self)?;
+        async_generator::install(self)?;
+        disposable::install(self)?;
         collections::install(self)?;
         promise::install(self)?;
         proxy::install(self)?;

@@ -242,6 +242,7 @@ macro_rules! for_each_opcode {
             DynamicTypeOf(W R C) "typeof name likewise";
             DynamicDelete(W R C) "delete name likewise";
             DynamicCallee(B R C) "base+4 = function named constants[c], base+5 = with object or undefined";
+            DynamicHas(W R U C) "dst = whether the with or variable object environment u hops above src has a binding constants[c] (with objects honour @@unscopables)";
             NewWithEnv(W R R) "dst = object environment over ToObject(src2) with parent src1";
             Debugger() "debugger statement: no effect";
         }
@@ -263,8 +264,12 @@ macro_rules! define_opcodes {
 
             /// The opcode with number `raw`, if there is one.
             #[inline(always)]
-            pub fn from_raw(raw: u16) -> Option<Opcode> {
-                Self::ALL.get(raw as usize).copied()
+            pub const fn from_raw(raw: u16) -> Option<Opcode> {
+                // Written out so that it compiles to one range check: the dispatch loop runs this.
+                $(if raw == Opcode::$name as u16 {
+                    return Some(Opcode::$name);
+                })*
+                None
             }
 
             /// The operands in code order.

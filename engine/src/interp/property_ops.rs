@@ -23,7 +23,9 @@ impl Realm {
         let start = if base.is_object() {
             let object = base.as_ref();
             let shape = cage.r(object, SHAPE);
-            if let Some(code) = self.megamorphic.find(shape, name) {
+            // A cache that is still empty gets filled first; this one is for sites that see many shapes.
+            let site_is_empty = at != 0 && cage.read::<u32>(at) == 0;
+            if !site_is_empty && let Some(code) = self.megamorphic.find(shape, name) {
                 let value = self.read_code(object, code);
                 if value != Value::LAZY {
                     return Ok(value);
@@ -339,6 +341,14 @@ impl Realm {
         }
         let text = self.view_flat(name).to_text();
         Err(self.throw_reference(&format!("{text} is not defined")))
+    }
+
+    /// Value of a global binding (lexical or property of the global object) by interned name.
+    ///
+    /// # Errors
+    /// ReferenceError where it is missing or uninitialized; what a getter throws.
+    pub fn global_value(&mut self, name: Ref) -> Completion {
+        self.get_global(name, 0, false)
     }
 
     /// PutValue of a global name.

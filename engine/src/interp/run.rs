@@ -897,8 +897,8 @@ impl Realm {
                     next!(4);
                 }
                 Opcode::NewClass => {
-                    let template = constant!(2).as_ref();
-                    let (heritage, environment) = (register!(3), register!(4));
+                    let template = constant!(3).as_ref();
+                    let (heritage, environment) = (register!(2), register!(4));
                     let (class, prototype) = tri!(self.new_class(template, heritage, environment));
                     let block = fp + 8 * u32::from(operand!(1));
                     cage.init(block, class.0);
@@ -1490,6 +1490,12 @@ impl Realm {
                     cage.init(block + 32, callee.0);
                     cage.init(block + 40, this.0);
                     next!(4);
+                }
+                Opcode::DynamicHas => {
+                    let (environment, name) = (register!(2), constant!(4));
+                    let value = tri!(self.dynamic_has(environment, u32::from(operand!(3)), name));
+                    set!(1, value);
+                    next!(5);
                 }
                 Opcode::NewWithEnv => {
                     let (parent, object) = (register!(2), register!(3));

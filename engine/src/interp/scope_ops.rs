@@ -28,24 +28,42 @@ impl Realm {
         while !at.is_null() {
             if self.cage.get::<u8>(at, 2) == 1 {
                 let object = Value(self.cage.get(at, 16)).as_ref();
-                if self.has_property(object, key)? {
-                    let unscopables = Key::Name(self.symbol(Sym::Unscopables));
-                    let list = self.get(object, unscopables)?;
-                    let hidden = match list.to_object_ref() {
-                        Some(list) => {
-                            let hidden = self.get(list, key)?;
-                            self.to_boolean(hidden)
-                        }
-                        None => false,
-                    };
-                    if !hidden {
-                        return Ok(Some(object));
-                    }
+                if self.with_has(object, key)? {
+                    return Ok(Some(object));
                 }
             }
             at = self.cage.r(at, 8);
         }
         Ok(None)
+    }
+
+    /// HasBinding of an object environment (9.1.1.2.1).
+    fn with_has(&mut self, object: Ref, key: Key) -> Completion<bool> {
+        if !self.has_property(object, key)? {
+            return Ok(false);
+        }
+        let unscopables = Key::Name(self.symbol(Sym::Unscopables));
+        let list = self.get(object, unscopables)?;
+        let Some(list) = list.to_object_ref() else { return Ok(true) };
+        let hidden = self.get(list, key)?;
+        Ok(!self.to_boolean(hidden))
+    }
+
+    /// Whether the object environment `hops` above `environment` has `name`.
+    pub(crate) fn dynamic_has(&mut self, environment: Value, hops: u32, name: Value) -> Completion {
+        let key = self.key_of_interned(name.as_ref());
+        let mut at = if environment.is_cell() { environment.as_ref() } else { Ref::NULL };
+        for _ in 0..hops {
+            if at.is_null() {
+                break;
+            }
+            at = self.cage.r(at, 8);
+        }
+        if at.is_null() || self.cage.get::<u8>(at, 2) != 1 {
+            return Ok(Value::boolean(false));
+        }
+        let object = Value(self.cage.get(at, 16)).as_ref();
+        Ok(Value::boolean(self.with_has(object, key)?))
     }
 
     pub(crate) fn dynamic_get(&mut self, environment: Value, name: Value, type_of: bool) -> Completion {
@@ -100,7 +118,10 @@ impl Realm {
         }
         let info = self.read_scope_info(scope);
         let text = self.string_text(source.as_ref())?;
-        let templates = self.compile_and_install(&text, "<eval>", &SourceKind::DirectEval(std::rc::Rc::new(info)))?;
+        let script = self.compile_source(&text, "<eval>", &SourceKind::DirectEval(std::rc::Rc::new(info)))?;
+        let templates = self.install(&script)?;
+        // Vars of an eval outside of functions are globals.
+        self.instantiate_globals(&script.globals, templates, true)?;
         let template = Value(self.cage.get(templates, 8)).as_ref();
         let closure = self.new_closure(template, environment, fp)?;
         // Eval code shares the caller's this and home object.

@@ -27,6 +27,13 @@ pub fn key_hash(key: Value, seed: u64) -> u32 {
     ((h >> 32) ^ (h >> 15)) as u32
 }
 
+/// Equal BigInts are different cells: hash by length and lowest digit only.
+pub fn bigint_hash(cage: crate::cage::Cage, cell: Ref) -> u32 {
+    let digits = cage.u32(cell, 4);
+    let low = if digits > 0 { cage.u32(cell, 8) } else { 0 };
+    key_hash(Value(u64::from(low) << 8 | u64::from(digits)), 0)
+}
+
 /// Index mask of a table with room for `capacity` entries.
 pub fn mask_for(capacity: u32) -> u32 {
     (capacity * 2).next_power_of_two() - 1
@@ -65,11 +72,7 @@ impl Realm {
 
     fn map_hash(&self, table: Ref, key: Value) -> u32 {
         if key.is_bigint() {
-            // Equal BigInts are different cells: hash by length and lowest digit only.
-            let cell = key.as_ref();
-            let digits = self.cage.u32(cell, 4);
-            let low = if digits > 0 { self.cage.u32(cell, 8) } else { 0 };
-            return key_hash(Value(u64::from(low) << 8 | u64::from(digits)), 0);
+            return bigint_hash(self.cage, key.as_ref());
         }
         let seed = if self.cage.u32(table, 20) & FIXED_SEED != 0 { 0 } else { self.interned.seed };
         key_hash(key, seed)

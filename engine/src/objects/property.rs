@@ -355,7 +355,7 @@ impl Realm {
             let change = Descriptor { value: Some(value), ..Default::default() };
             return self.define_own_property(target, key, &change);
         }
-        if self.cage.is(target, Kind::Proxy) {
+        if matches!(self.cage.kind(target), Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace) {
             return self.define_own_property(target, key, &Descriptor::data(value, DEFAULT));
         }
         self.create_new_property(target, key, value, DEFAULT)

@@ -15,7 +15,7 @@ use crate::realm::{Realm, Throw};
 const ENTRIES: u32 = 24;
 
 #[inline(always)]
-fn hash(key: Ref) -> u32 {
+pub fn hash(key: Ref) -> u32 {
     let h = (key.0 >> 4).wrapping_mul(0x9E37_79B1);
     h ^ (h >> 15)
 }

@@ -1,0 +1,42 @@
+//! Runs scripts and modules (`// goal: module`, `.mjs`) with a global `print`.
+use std::sync::Arc;
+
+use zjs_engine::bytecode::template::SourceKind;
+use zjs_engine::host::HostFunctions;
+use zjs_engine::realm::{Realm, RealmOptions};
+
+fn main() {
+    let mut status = 0;
+    for path in std::env::args().skip(1) {
+        let source = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut realm = Realm::bare(&RealmOptions::default()).ok().expect("realm");
+        realm.compiler = Some(Arc::new(zjs_compiler::Compiler));
+        let mut host = HostFunctions::default();
+        host.register("print", 1, |realm, args| {
+            let mut line = String::new();
+            for i in 0..args.len() {
+                if i > 0 {
+                    line.push(' ');
+                }
+                let value = args.get(realm, i);
+                let text = realm.to_string(value)?;
+                line.push_str(&realm.string_text(text)?);
+            }
+            println!("{line}");
+            Ok(zjs_engine::value::Value::UNDEFINED)
+        });
+        realm.host_functions = Arc::new(host);
+        let print = realm.new_host_function(0).ok().expect("print");
+        let global = realm.global();
+        let key = realm.key("print").ok().expect("key");
+        let _ = realm.create_data_property_or_throw(global, key, zjs_engine::value::Value::object(print));
+        let outcome = realm.evaluate(&source, &path, &SourceKind::Script).map(|_| ()).and_then(|()| realm.run_jobs());
+        if outcome.is_err() {
+            let value = realm.exception;
+            let (head, stack) = realm.describe_exception(value);
+            println!("Uncaught {head}\n{stack}");
+            status = 1;
+        }
+    }
+    std::process::exit(status);
+}

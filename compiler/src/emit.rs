@@ -1,0 +1,237 @@
+//! The assembler of one function: code units, labels, constants, positions, handlers and registers.
+//!
+//! Invariant: an instruction is written by exactly one call of `op`, `op_int` or `op_jump`, so every
+//! label that is bound lies at an instruction start. Limits that are passed (registers, constants) set
+//! a flag that the caller turns into a `CompileError`; emission itself never fails.
+
+use std::collections::HashMap;
+
+use zjs_engine::bytecode::opcode::{NO_IC, Opcode};
+use zjs_engine::bytecode::template::{Constant, Handler, JsStr};
+
+/// A register number.
+pub type Reg = u16;
+
+/// A place in the code that may not be known yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Label(u32);
+
+const UNBOUND: u32 = u32::MAX;
+/// Register numbers stay below this, so that a call block never wraps around.
+const REGISTER_LIMIT: u32 = 60_000;
+
+#[derive(PartialEq, Eq, Hash)]
+enum ConstKey {
+    Number(u64),
+    Str(JsStr),
+}
+
+/// See the module documentation.
+#[derive(Default)]
+pub struct Assembler {
+    pub code: Vec<u16>,
+    pub constants: Vec<Constant>,
+    pub handlers: Vec<Handler>,
+    pub positions: Vec<(u32, u32)>,
+    const_index: HashMap<ConstKey, u16>,
+    position: u32,
+    labels: Vec<u32>,
+    patches: Vec<(u32, u32, Label)>,
+    /// Instructions that run before everything else; put in front when the function is finished.
+    pub prologue: Vec<u16>,
+    ic_count: u32,
+    top: u32,
+    max: u32,
+    /// Some limit of the format was passed.
+    pub overflow: bool,
+}
+
+impl Assembler {
+    /// Offset of the next instruction.
+    pub fn here(&self) -> u32 {
+        self.code.len() as u32
+    }
+
+    /// Source offset of the instructions that follow.
+    pub fn at(&mut self, offset: u32) {
+        self.position = offset;
+    }
+
+    /// The source offset in force.
+    pub fn position(&self) -> u32 {
+        self.position
+    }
+
+    fn mark_position(&mut self) {
+        match self.positions.last() {
+            Some(&(_, p)) if p == self.position => {}
+            _ => self.positions.push((self.here(), self.position)),
+        }
+    }
+
+    /// Emits an instruction without immediate or jump operand.
+    pub fn op(&mut self, op: Opcode, operands: &[u16]) {
+        debug_assert_eq!(op.length_units(), 1 + operands.len(), "{op:?}");
+        self.mark_position();
+        self.code.push(op as u16);
+        self.code.extend_from_slice(operands);
+    }
+
+    /// Emits an instruction whose last operand is a 32-bit immediate.
+    pub fn op_int(&mut self, op: Opcode, operands: &[u16], value: i32) {
+        debug_assert_eq!(op.length_units(), 3 + operands.len(), "{op:?}");
+        self.mark_position();
+        self.code.push(op as u16);
+        self.code.extend_from_slice(operands);
+        self.code.push(value as u32 as u16);
+        self.code.push((value as u32 >> 16) as u16);
+    }
+
+    /// Emits an instruction whose last operand is a jump.
+    pub fn op_jump(&mut self, op: Opcode, operands: &[u16], label: Label) {
+        let start = self.here();
+        self.op_int(op, operands, 0);
+        self.patches.push((start, self.here() - 2, label));
+    }
+
+    /// A fresh unbound label.
+    pub fn label(&mut self) -> Label {
+        self.labels.push(UNBOUND);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// Binds `label` to the next instruction.
+    pub fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = self.here();
+    }
+
+    /// A fresh label bound to the next instruction.
+    pub fn label_here(&mut self) -> Label {
+        let label = self.label();
+        self.bind(label);
+        label
+    }
+
+    /// The offset of a bound label.
+    pub fn offset(&self, label: Label) -> u32 {
+        self.labels[label.0 as usize]
+    }
+
+    /// Number of an inline cache, or `NO_IC` when the numbers are used up.
+    pub fn ic(&mut self) -> u16 {
+        if self.ic_count >= u32::from(NO_IC) - 1 {
+            return NO_IC;
+        }
+        self.ic_count += 1;
+        (self.ic_count - 1) as u16
+    }
+
+    /// Inline caches used.
+    pub fn ic_count(&self) -> u16 {
+        self.ic_count as u16
+    }
+
+    /// Adds a constant that is not shared.
+    pub fn constant(&mut self, constant: Constant) -> u16 {
+        if self.constants.len() >= usize::from(u16::MAX) {
+            self.overflow = true;
+            return 0;
+        }
+        self.constants.push(constant);
+        (self.constants.len() - 1) as u16
+    }
+
+    /// Index of a string constant.
+    pub fn string(&mut self, s: JsStr) -> u16 {
+        if let Some(&index) = self.const_index.get(&ConstKey::Str(s.clone())) {
+            return index;
+        }
+        let index = self.constant(Constant::String(s.clone()));
+        self.const_index.insert(ConstKey::Str(s), index);
+        index
+    }
+
+    /// Index of a string constant given as text.
+    pub fn name(&mut self, s: &str) -> u16 {
+        self.string(JsStr::from(s))
+    }
+
+    /// Index of a number constant.
+    pub fn number(&mut self, value: f64) -> u16 {
+        let key = ConstKey::Number(value.to_bits());
+        if let Some(&index) = self.const_index.get(&key) {
+            return index;
+        }
+        let index = self.constant(Constant::Number(value));
+        self.const_index.insert(key, index);
+        index
+    }
+
+    /// The lowest register that is not in use.
+    pub fn top(&self) -> Reg {
+        self.top as Reg
+    }
+
+    /// Takes the next register.
+    pub fn alloc(&mut self) -> Reg {
+        self.alloc_block(1)
+    }
+
+    /// Takes `count` consecutive registers.
+    pub fn alloc_block(&mut self, count: u32) -> Reg {
+        let first = self.top;
+        if first + count > REGISTER_LIMIT {
+            self.overflow = true;
+            return first as Reg;
+        }
+        self.top += count;
+        self.max = self.max.max(self.top);
+        first as Reg
+    }
+
+    /// Gives back every register from `top` on.
+    pub fn free_to(&mut self, top: Reg) {
+        debug_assert!(u32::from(top) <= self.top);
+        self.top = u32::from(top);
+    }
+
+    /// Makes sure that registers below `count` exist.
+    pub fn reserve(&mut self, count: u32) {
+        if count > REGISTER_LIMIT {
+            self.overflow = true;
+            return;
+        }
+        self.max = self.max.max(count);
+    }
+
+    /// Number of registers used at most.
+    pub fn register_count(&self) -> u16 {
+        self.max as u16
+    }
+
+    /// Resolves jumps and puts the prologue in front.
+    pub fn finish(&mut self) {
+        for &(start, operand, label) in &self.patches {
+            let target = self.labels[label.0 as usize];
+            debug_assert_ne!(target, UNBOUND, "label was never bound");
+            let distance = (i64::from(target) - i64::from(start)) as i32 as u32;
+            self.code[operand as usize] = distance as u16;
+            self.code[operand as usize + 1] = (distance >> 16) as u16;
+        }
+        self.handlers.retain(|h| h.start < h.end);
+        let shift = self.prologue.len() as u32;
+        if shift > 0 {
+            let mut code = std::mem::take(&mut self.prologue);
+            code.append(&mut self.code);
+            self.code = code;
+            for (unit, _) in &mut self.positions {
+                *unit += shift;
+            }
+            for handler in &mut self.handlers {
+                handler.start += shift;
+                handler.end += shift;
+                handler.target += shift;
+            }
+        }
+    }
+}

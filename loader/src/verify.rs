@@ -1,0 +1,443 @@
+//! Verification of an image that nobody vouches for: every cell, every ref, every table.
+//!
+//! The frozen and writable parts are read as one sequence of cells, each starting at a multiple of 8 behind
+//! its predecessor, zero words between the last cell and the end of a part. What is checked here, the
+//! interpreter relies on: kinds and sizes, refs to starts of cells of a fitting kind, tags of values that fit
+//! their cells, and that an object is as large as its shape says.
+
+use zjs_engine::bytecode::opcode::{Opcode, Operand};
+use zjs_engine::cage::IMAGE_START;
+use zjs_engine::image::{Header, SegmentKind};
+use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
+use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_OBJECT, TAG_STRING, TAG_SYMBOL, Value};
+
+struct Image<'a> {
+    ro: &'a [u8],
+    rw: &'a [u8],
+    rw_start: u32,
+    end: u32,
+    /// A bit per 8 bytes: a cell starts here.
+    starts: Vec<u64>,
+}
+
+type Check = Result<(), String>;
+
+impl Image<'_> {
+    fn bytes(&self, address: u32, len: u64) -> Option<&[u8]> {
+        let (part, start) = if address < self.rw_start { (self.ro, IMAGE_START) } else { (self.rw, self.rw_start) };
+        let at = address.checked_sub(start)? as usize;
+        part.get(at..at.checked_add(usize::try_from(len).ok()?)?)
+    }
+
+    fn u32(&self, address: u32) -> u32 {
+        self.bytes(address, 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+
+    fn u64(&self, address: u32) -> u64 {
+        u64::from(self.u32(address)) | u64::from(self.u32(address.wrapping_add(4))) << 32
+    }
+
+    fn u8(&self, address: u32) -> u8 {
+        self.bytes(address, 1).map_or(0, |b| b[0])
+    }
+
+    fn is_start(&self, address: u32) -> bool {
+        address.is_multiple_of(8) && address < self.end && self.starts[(address / 512) as usize] >> (address / 8 % 64) & 1 != 0
+    }
+
+    fn kind(&self, address: u32) -> Kind {
+        Kind::from_raw(self.u8(address)).unwrap_or(Kind::Free)
+    }
+}
+
+/// Size of the cell at `address` or what is wrong with it.
+fn cell_bytes(image: &Image, address: u32) -> Result<u64, String> {
+    let raw = image.u8(address);
+    let kind = Kind::from_raw(raw).ok_or_else(|| format!("cell at {address:#x} has unknown kind {raw}"))?;
+    let info = kind.info();
+    if info.place == Place::Never {
+        return Err(format!("cell at {address:#x} is of kind {}, which no image holds", info.name));
+    }
+    let at = |offset: u32| u64::from(image.u32(address + offset));
+    let tail = match info.tail {
+        Tail::None => 0,
+        Tail::Inline => 8 * u64::from(image.u8(address + 2)),
+        Tail::Bytes(o) => at(o),
+        Tail::Units16(o) => 2 * at(o),
+        Tail::Words32(o) | Tail::Refs(o) => 4 * at(o),
+        Tail::Values(o) | Tail::Words64(o) => 8 * at(o),
+        Tail::Caches(o) => 16 * at(o),
+        Tail::Sparse => 16 * at(4),
+        Tail::PropertyTable => 8 * at(4) + 4 * (at(16) + 1),
+        Tail::MapTable => 16 * at(4) + 4 * (at(16) + 1),
+    };
+    Ok(u64::from(info.fixed_bytes) + tail)
+}
+
+fn index_cells(image: &mut Image, start: u32, bytes: u32) -> Check {
+    let end = start + bytes;
+    let mut at = start;
+    while at < end {
+        if image.u64(at) == 0 {
+            // Padding: nothing but zeros up to the end of the part.
+            let rest = image.bytes(at, u64::from(end - at)).unwrap_or(&[]);
+            if rest.iter().any(|&b| b != 0) {
+                return Err(format!("padding at {at:#x} is not zero"));
+            }
+            return Ok(());
+        }
+        let bytes = cell_bytes(image, at)?.next_multiple_of(8);
+        if u64::from(at) + bytes > u64::from(end) {
+            return Err(format!("cell at {at:#x} of {bytes} bytes reaches beyond its part"));
+        }
+        image.starts[(at / 512) as usize] |= 1 << (at / 8 % 64);
+        at += bytes as u32;
+    }
+    Ok(())
+}
+
+/// Which kinds a reference field may name.
+fn field_allows(owner: Kind, at: u32, target: Kind) -> bool {
+    let string = matches!(target, Kind::String8 | Kind::String16);
+    let object = target.info().is_object;
+    let name = string || target == Kind::Symbol;
+    match (owner, at) {
+        (Kind::Shape, 4 | 32) => target == Kind::Shape,
+        (Kind::Shape, 8) => name,
+        (Kind::Shape, 16) => object,
+        (Kind::Shape, 20) => target == Kind::PropertyTable,
+        (Kind::Symbol, 4) | (Kind::PropertyCell, 4) | (Kind::Script, 4 | 8) | (Kind::Template, 4) => string,
+        (Kind::Environment, 8) => target == Kind::Environment,
+        (Kind::Environment, 12) => target == Kind::Values,
+        (Kind::Accessor, _) => object,
+        (Kind::Template, 8) => target == Kind::Code,
+        (Kind::Template, 12) => target == Kind::Constants,
+        (Kind::Template, 16 | 20) | (Kind::Script, 12) => target == Kind::Table,
+        (Kind::Template, 24) => target == Kind::Script,
+        (Kind::MapTable, 24) => target == Kind::MapTable,
+        (owner, 4) if owner.info().is_object => target == Kind::Shape,
+        (owner, 8) if owner.info().is_object => target == Kind::Values,
+        (owner, 12) if owner.info().is_object => {
+            matches!(target, Kind::ElementsInt | Kind::ElementsDouble | Kind::ElementsValues | Kind::ElementsSparse)
+        }
+        (Kind::Function, 16) => target == Kind::Template,
+        (Kind::Function, 20) => target == Kind::Environment,
+        (Kind::Function, 24 | 28) => object,
+        (Kind::Function, 32) | (Kind::NativeFunction, 20) | (Kind::HostFunction, 20) => target == Kind::RealmRecord,
+        (Kind::HostFunction, 24) | (Kind::RegExp, 16 | 24) => string,
+        (Kind::BoundFunction, 16) | (Kind::Proxy, _) => object,
+        (Kind::BoundFunction, 20) | (Kind::Generator, 16) | (Kind::Promise, 20) | (Kind::Arguments, 20) => {
+            target == Kind::Values
+        }
+        (Kind::Map | Kind::Set | Kind::WeakMap | Kind::WeakSet | Kind::FinalizationRegistry, 16) => target == Kind::MapTable,
+        (Kind::ArrayBuffer, 16) => target == Kind::BufferStore,
+        (Kind::TypedArray | Kind::DataView, 16) => target == Kind::ArrayBuffer,
+        (Kind::Arguments, 16) => target == Kind::Environment,
+        (Kind::ModuleNamespace, 16) => target == Kind::Module,
+        _ => true,
+    }
+}
+
+fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
+    let target = image.u32(owner + at);
+    if target == 0 {
+        let kind = image.kind(owner);
+        let required = kind.info().is_object && at == 4
+            || matches!((kind, at), (Kind::Template, 4 | 8 | 12 | 24) | (Kind::Function, 16 | 32));
+        return if required { Err(format!("cell at {owner:#x} lacks the reference at {at}")) } else { Ok(()) };
+    }
+    if !image.is_start(target) {
+        return Err(format!("reference at {:#x} names {target:#x}, where no cell starts", owner + at));
+    }
+    if !field_allows(image.kind(owner), at, image.kind(target)) {
+        return Err(format!(
+            "reference at {:#x} of a {} names a {}",
+            owner + at,
+            image.kind(owner).info().name,
+            image.kind(target).info().name
+        ));
+    }
+    if image.kind(owner).info().place == Place::Ro && image.kind(owner) != Kind::Shape && at == 8 && owner < image.rw_start {
+        return Ok(());
+    }
+    Ok(())
+}
+
+fn check_value(image: &Image, address: u32) -> Check {
+    let value = Value(image.u64(address));
+    if !value.is_ref() {
+        return Ok(());
+    }
+    if value.0 >> 32 & 0xFFFF != 0 {
+        return Err(format!("value at {address:#x} has bits beside its reference"));
+    }
+    let target = value.as_ref().0;
+    if !image.is_start(target) {
+        return Err(format!("value at {address:#x} names {target:#x}, where no cell starts"));
+    }
+    let kind = image.kind(target);
+    let fits = match value.tag() {
+        TAG_OBJECT => kind.info().is_object,
+        TAG_STRING => matches!(kind, Kind::String8 | Kind::String16),
+        TAG_SYMBOL => kind == Kind::Symbol,
+        TAG_BIGINT => kind == Kind::BigInt,
+        TAG_CELL => !kind.info().is_object,
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err(format!("value at {address:#x} is tagged for another kind than {}", kind.info().name)) }
+}
+
+fn check_cell(image: &Image, cell: u32) -> Check {
+    let kind = image.kind(cell);
+    let info = kind.info();
+    for &at in info.refs {
+        check_ref(image, cell, at)?;
+    }
+    for &at in info.values {
+        check_value(image, cell + at)?;
+    }
+    let fixed = info.fixed_bytes;
+    let used_within = |used: u32| -> Check {
+        if used <= image.u32(cell + 4) { Ok(()) } else { Err(format!("{} at {cell:#x} uses more than it has", info.name)) }
+    };
+    match info.tail {
+        Tail::Values(at) => {
+            if kind == Kind::ElementsValues {
+                used_within(image.u32(cell + 8))?;
+            }
+            for i in 0..image.u32(cell + at) {
+                check_value(image, cell + fixed + 8 * i)?;
+            }
+        }
+        Tail::Inline => {
+            for i in 0..u32::from(image.u8(cell + 2)) {
+                check_value(image, cell + fixed + 8 * i)?;
+            }
+            check_object(image, cell, kind)?;
+        }
+        Tail::Sparse => {
+            used_within(image.u32(cell + 8))?;
+            for i in 0..image.u32(cell + 8) {
+                check_value(image, cell + fixed + 16 * i + 8)?;
+            }
+        }
+        Tail::PropertyTable => check_hash_table(image, cell, 24, 8, |entry| {
+            let key = image.u32(entry);
+            if key != 0 && !(image.is_start(key) && matches!(image.kind(key), Kind::String8 | Kind::String16 | Kind::Symbol)) {
+                return Err(format!("property table at {cell:#x} has a key that is no name"));
+            }
+            Ok(())
+        })?,
+        Tail::MapTable => check_hash_table(image, cell, 32, 16, |entry| {
+            check_value(image, entry)?;
+            check_value(image, entry + 8)
+        })?,
+        Tail::Refs(_) => check_ref_table(image, cell, kind)?,
+        Tail::Words32(_) if kind == Kind::ElementsInt => used_within(image.u32(cell + 8))?,
+        Tail::Words64(_) => {
+            used_within(image.u32(cell + 8))?;
+            for i in 0..image.u32(cell + 8) {
+                let n = f64::from_bits(image.u64(cell + fixed + 8 * i));
+                if n.is_nan() && n.to_bits() != zjs_engine::value::CANONICAL_NAN {
+                    return Err(format!("double elements at {cell:#x} hold a NaN that is not canonical"));
+                }
+            }
+        }
+        _ => {}
+    }
+    match kind {
+        Kind::Template => crate::verify::bytecode(image, cell),
+        Kind::NativeFunction if zjs_engine::builtins::lookup(image.u32(cell + 16)).name.is_empty() && image.u32(cell + 16) >> 10 >= zjs_engine::builtins::MODULES.len() as u32 => {
+            Err(format!("native function at {cell:#x} has no such built-in"))
+        }
+        Kind::BufferStore if image.u32(cell + 4) > image.u32(cell + 8) => Err(format!("buffer at {cell:#x} is longer than its store")),
+        Kind::String8 | Kind::String16 if image.u8(cell + 1) != 1 => Err(format!("string at {cell:#x} is not interned")),
+        _ => Ok(()),
+    }
+}
+
+fn check_hash_table(image: &Image, cell: u32, entries: u32, width: u32, each: impl Fn(u32) -> Check) -> Check {
+    let (capacity, used, mask) = (image.u32(cell + 4), image.u32(cell + 8), image.u32(cell + 16));
+    if used > capacity || !(u64::from(mask) + 1).is_power_of_two() || u64::from(mask) < u64::from(used) {
+        return Err(format!("hash table at {cell:#x} has an impossible geometry"));
+    }
+    for i in 0..used {
+        each(cell + entries + width * i)?;
+    }
+    let index = cell + entries + width * capacity;
+    let mut free = 0;
+    for slot in 0..=mask {
+        let entry = image.u32(index + 4 * slot);
+        if entry > used {
+            return Err(format!("hash table at {cell:#x} has an index entry out of range"));
+        }
+        free += u32::from(entry == 0);
+    }
+    // Probing ends at a free slot.
+    if free == 0 { Err(format!("hash table at {cell:#x} has no free slot")) } else { Ok(()) }
+}
+
+fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
+    let count = image.u32(cell + 4);
+    let wrong = || Err(format!("{} at {cell:#x} is damaged", kind.info().name));
+    if kind == Kind::InternTable {
+        let mut free = 0;
+        for i in 0..count {
+            let r = image.u32(cell + 8 + 4 * i);
+            if r == 0 {
+                free += 1;
+            } else if !image.is_start(r) || !matches!(image.kind(r), Kind::String8 | Kind::String16) {
+                return wrong();
+            }
+        }
+        return if count.is_power_of_two() && free > 0 { Ok(()) } else { wrong() };
+    }
+    let mut free = 0;
+    for i in 0..count / 4 {
+        let row = cell + 8 + 16 * i;
+        let [a, b, _, child] = std::array::from_fn(|k| image.u32(row + 4 * k as u32));
+        if a == u32::MAX {
+            free += 1;
+            continue;
+        }
+        let is = |r: u32, f: &dyn Fn(Kind) -> bool| r == 0 || image.is_start(r) && f(image.kind(r));
+        let shape = |k: Kind| k == Kind::Shape;
+        let fine = if kind == Kind::TransitionTable {
+            a != 0 && is(a, &shape) && is(b, &|k| matches!(k, Kind::String8 | Kind::String16 | Kind::Symbol)) && child != 0 && is(child, &shape)
+        } else {
+            is(a, &|k| k.info().is_object) && is(child, &shape)
+        };
+        if !fine {
+            return wrong();
+        }
+    }
+    if (count / 4).is_power_of_two() && count % 4 == 0 && free > 0 { Ok(()) } else { wrong() }
+}
+
+/// An object is laid out as its shape says, and has all the slots that the shape names.
+fn check_object(image: &Image, cell: u32, kind: Kind) -> Check {
+    let shape = image.u32(cell + 4);
+    let layout = image.u32(shape + 36);
+    let (fixed, inline) = (layout >> 16, layout & 0xFFFF);
+    if fixed != kind.info().fixed_bytes || inline != u32::from(image.u8(cell + 2)) {
+        return Err(format!("object at {cell:#x} does not have the layout of its shape"));
+    }
+    let slots = image.u32(cell + 8);
+    let out_of_line = if slots == 0 { 0 } else { image.u32(slots + 4) };
+    if image.u32(shape + 28) > inline + out_of_line {
+        return Err(format!("object at {cell:#x} lacks slots that its shape names"));
+    }
+    Ok(())
+}
+
+/// Slots in a shape's table lie below its next slot; a chain ends.
+fn check_shape(image: &Image, shape: u32) -> Check {
+    let next = image.u32(shape + 28);
+    let table = image.u32(shape + 20);
+    let bad = || Err(format!("shape at {shape:#x} is damaged"));
+    if table != 0 {
+        for i in 0..image.u32(table + 8) {
+            if image.u32(table + 24 + 8 * i) != 0 && image.u32(table + 24 + 8 * i + 4) >> 8 >= next {
+                return bad();
+            }
+        }
+    } else if image.u32(shape + 8) != 0 {
+        let parent = image.u32(shape + 4);
+        // Each step of a chain has one property less, so walking it ends.
+        if parent == 0 || image.u32(shape + 24) != image.u32(parent + 24).wrapping_add(1) || image.u32(shape + 12) >> 8 >= next {
+            return bad();
+        }
+    }
+    Ok(())
+}
+
+/// Operands in range, constants of the right kind, jumps and handlers to instruction starts.
+fn bytecode(image: &Image, template: u32) -> Check {
+    let code = image.u32(template + 8);
+    let units = image.u32(code + 4);
+    let constants = image.u32(template + 12);
+    let registers = image.u32(template + 40) & 0xFFFF;
+    let caches = image.u32(template + 44);
+    let unit = |i: u32| image.u32(code + 8 + 2 * i) as u16;
+    let wrong = |at: u32, what: &str| Err(format!("bytecode of the template at {template:#x}, unit {at}: {what}"));
+    let mut starts = vec![false; units as usize + 1];
+    let mut jumps = Vec::new();
+    let mut at = 0;
+    let mut last = None;
+    while at < units {
+        starts[at as usize] = true;
+        let Some(opcode) = Opcode::from_raw(unit(at)) else { return wrong(at, "unknown opcode") };
+        if at + opcode.length_units() as u32 > units {
+            return wrong(at, "cut off");
+        }
+        let mut operand = at + 1;
+        for kind in opcode.operands() {
+            let value = u32::from(unit(operand));
+            match kind {
+                Operand::W | Operand::R | Operand::RW | Operand::B if value >= registers => return wrong(at, "register out of range"),
+                Operand::C if value >= image.u32(constants + 4) => return wrong(at, "constant out of range"),
+                Operand::Ic if value != 0xFFFF && value >= caches => return wrong(at, "inline cache out of range"),
+                Operand::J => jumps.push((at, i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32))),
+                _ => {}
+            }
+            operand += kind.units() as u32;
+        }
+        last = Some(opcode);
+        at += opcode.length_units() as u32;
+    }
+    if !matches!(last, Some(Opcode::Return | Opcode::ReturnUndefined | Opcode::Throw | Opcode::Jump | Opcode::Loop)) {
+        return wrong(at, "execution runs off the end");
+    }
+    for (from, to) in jumps {
+        if to < 0 || to >= i64::from(units) || !starts[to as usize] {
+            return wrong(from, "jump target is no instruction");
+        }
+    }
+    let handlers = image.u32(template + 16);
+    if handlers != 0 {
+        for i in 0..image.u32(handlers + 4) / 4 {
+            let target = image.u32(handlers + 8 + 16 * i + 8);
+            if target >= units || !starts[target as usize] || image.u32(handlers + 8 + 16 * i + 12) >= registers {
+                return wrong(target, "handler is damaged");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Verifies the image that `header` describes; `bytes` is the whole file.
+pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
+    let part = |kind| {
+        header.segment(kind).map_or(&bytes[..0], |s| &bytes[s.file_offset as usize..(s.file_offset + s.bytes) as usize])
+    };
+    let (ro, rw) = (part(SegmentKind::Frozen), part(SegmentKind::Writable));
+    let rw_start = IMAGE_START + ro.len() as u32;
+    let end = header.roots.image_end;
+    let mut image = Image { ro, rw, rw_start, end, starts: vec![0; (end / 512) as usize + 1] };
+    index_cells(&mut image, IMAGE_START, ro.len() as u32)?;
+    index_cells(&mut image, rw_start, rw.len() as u32)?;
+    let roots = &header.roots;
+    for (address, kind) in [
+        (roots.realm_record, Kind::RealmRecord),
+        (roots.intern_table, Kind::InternTable),
+        (roots.transition_table, Kind::TransitionTable),
+        (roots.root_table, Kind::RootTable),
+    ] {
+        if !image.is_start(address.0) || image.kind(address.0) != kind {
+            return Err(format!("the header's {} is none", kind.info().name));
+        }
+    }
+    if image.u32(roots.realm_record.0 + 4) as usize != zjs_engine::names::INTRINSIC_NAMES.len() {
+        return Err("the realm record has the wrong size".into());
+    }
+    debug_assert_eq!(KINDS.len(), Kind::ALL.len());
+    for address in (IMAGE_START..end).step_by(8) {
+        if image.is_start(address) {
+            check_cell(&image, address)?;
+            if image.kind(address) == Kind::Shape {
+                check_shape(&image, address)?;
+            }
+        }
+    }
+    Ok(())
+}
