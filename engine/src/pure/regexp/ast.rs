@@ -328,8 +328,9 @@ impl Parser<'_> {
             'c' => Atom::Char(self.control(in_class)?),
             'k' if self.unicode || !self.names.is_empty() => return None,
             'p' | 'P' if self.unicode => Atom::Property(self.property(letter)?),
-            'x' => Atom::Char(self.hex(2)?),
-            'u' => Atom::Char(self.unicode_escape()?),
+            // Without digits the letter is itself (B.1.2).
+            'x' => Atom::Char(self.hex(2).or((!self.unicode).then_some(c))?),
+            'u' => Atom::Char(self.unicode_escape().or((!self.unicode).then_some(c))?),
             // Identity escapes: only syntax characters with u; never what other engines extend (letters) there.
             _ if self.unicode && !"^$\\.*+?()[]{}|/".contains(letter) => return None,
             _ => Atom::Char(c),
