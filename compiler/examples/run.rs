@@ -30,7 +30,23 @@ fn main() {
         let global = realm.global();
         let key = realm.key("print").ok().expect("key");
         let _ = realm.create_data_property_or_throw(global, key, zjs_engine::value::Value::object(print));
-        let outcome = realm.evaluate(&source, &path, &SourceKind::Script).map(|_| ()).and_then(|()| realm.run_jobs());
+        realm.hooks.module_loader = Some(Arc::new(|referrer: &str, specifier: &str, _: Option<&str>| {
+            let path = std::path::Path::new(referrer).parent().unwrap_or(std::path::Path::new("")).join(specifier);
+            let path = path.canonicalize().map_err(|e| format!("Cannot find module '{specifier}': {e}"))?;
+            let source = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+            Ok((path.display().to_string(), source))
+        }));
+        let is_module = path.ends_with(".mjs") || source.lines().take(5).any(|line| line == "// goal: module");
+        let outcome = if is_module {
+            let name = std::fs::canonicalize(&path).map(|p| p.display().to_string()).unwrap_or(path.clone());
+            realm.evaluate_module(&source, &name).and_then(|promise| {
+                realm.run_jobs()?;
+                let (state, result) = realm.promise_state(promise.as_ref());
+                if state == zjs_engine::builtins::promise::REJECTED { Err(realm.throw(result)) } else { Ok(()) }
+            })
+        } else {
+            realm.evaluate(&source, &path, &SourceKind::Script).map(|_| ()).and_then(|()| realm.run_jobs())
+        };
         if outcome.is_err() {
             let value = realm.exception;
             let (head, stack) = realm.describe_exception(value);
