@@ -104,7 +104,10 @@ impl<'a> Codegen<'a> {
 
     /// Evaluates into `dst`.
     pub fn expr_into(&mut self, e: &Expression<'a>, dst: Reg) {
+        // A destination may be the next argument of a call block: temporaries must not stay behind it.
+        let mark = self.top();
         stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.expr_into_inner(e, dst));
+        self.free(mark);
     }
 
     fn expr_into_inner(&mut self, e: &Expression<'a>, dst: Reg) {

@@ -897,8 +897,8 @@ impl Realm {
                     next!(4);
                 }
                 Opcode::NewClass => {
-                    let template = constant!(2).as_ref();
-                    let (heritage, environment) = (register!(3), register!(4));
+                    let template = constant!(3).as_ref();
+                    let (heritage, environment) = (register!(2), register!(4));
                     let (class, prototype) = tri!(self.new_class(template, heritage, environment));
                     let block = fp + 8 * u32::from(operand!(1));
                     cage.init(block, class.0);
