@@ -7,6 +7,7 @@ pub mod array;
 pub mod array_buffer;
 pub mod async_generator;
 pub mod atomics;
+pub mod base64;
 pub mod bigint;
 pub mod collections;
 pub mod console;
@@ -153,6 +154,7 @@ pub static MODULES: &[&[Builtin]] = &[
     iterator_helpers::TABLE, // 23
     disposable::TABLE,       // 24
     atomics::TABLE,          // 25
+    base64::TABLE,           // 26
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {
