@@ -2,7 +2,7 @@
 
 use super::*;
 
-builtin_table! { 36;
+builtin_table! { 24;
 }
 
 pub(crate) fn install(_realm: &mut Realm) -> Completion<()> {

@@ -146,13 +146,11 @@ pub static MODULES: &[&[Builtin]] = &[
     symbol::TABLE,      // 17
     date::TABLE,        // 18
     json_parse::TABLE,  // 19
-    // 20 to 31: kept free for chapters that are under way
-    &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[],
-    array_buffer::TABLE,     // 32
-    data_view::TABLE,        // 33
-    async_generator::TABLE,  // 34
-    iterator_helpers::TABLE, // 35
-    disposable::TABLE,       // 36
+    array_buffer::TABLE,     // 20
+    data_view::TABLE,        // 21
+    async_generator::TABLE,  // 22
+    iterator_helpers::TABLE, // 23
+    disposable::TABLE,       // 24
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {

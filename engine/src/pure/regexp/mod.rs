@@ -1,9 +1,14 @@
-//! Regular expressions (ECMA-262 22.2) on top of the crate regress.
+//! Regular expressions (ECMA-262 22.2).
+//!
+//! Two matchers. Our own ([`code`], [`exec`]) runs most patterns: it works on both string encodings in place,
+//! knows what a match can begin with, counts its steps against a limit, and takes no native stack. What its
+//! parser does not know (property escapes, set notation, Unicode case folding and rarities) goes to the crate
+//! regress, which is also the judge of syntax errors.
 //!
 //! Invariant: this is the only module that names regress; everything outside sees [`Program`],
-//! [`Text`] and [`Captures`], so that a matcher of our own can take its place.
+//! [`Text`] and [`Captures`].
 //!
-//! Three things that regress lacks are made good here:
+//! Things that regress lacks are made good here:
 //!
 //! * It only searches. A sticky match, and any match of a pattern that begins with `^`, would scan the
 //!   whole rest of the subject in vain: such programs are compiled as `(?:pattern)|()`, whose last,
@@ -14,9 +19,17 @@
 //!   unbounded repetition, so that a caller with a budget can refuse or charge them. Its backtrack stack is
 //!   on the heap and its parser limits nesting, so the native stack is safe.
 
+mod ast;
+mod class;
+mod code;
+mod exec;
+
+pub use exec::{Exhausted, Scratch};
+
 use std::sync::OnceLock;
 
 use super::Units;
+use code::Code;
 
 /// The flags of a regular expression (ECMA-262 22.2.3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -92,7 +105,10 @@ pub struct GroupName {
 #[derive(Debug)]
 pub struct Program {
     flags: RegExpFlags,
-    search: regress::Regex,
+    /// Our own program, where the pattern is one for it.
+    code: Option<Code>,
+    /// regress's program; made at once where there is no other.
+    search: OnceLock<Option<regress::Regex>>,
     /// The pattern as `(?:pattern)|()`, made at first need; `None` where that changes its meaning.
     at_start: OnceLock<Option<regress::Regex>>,
     source: Vec<u32>,
@@ -175,11 +191,19 @@ pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Prog
     } else {
         (0..source.len()).map(|i| u32::from(source.at(i))).collect()
     };
-    let search = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags))
-        .map_err(|error| error.text)?;
     let scan = scan_groups(&source, flags);
+    if repeats_assertion(&source, flags) {
+        return Err("Nothing to repeat".to_owned());
+    }
+    let code = ast::parse(&source, flags, scan.count, &scan.names).and_then(|pattern| code::compile(&pattern, flags));
+    let search = OnceLock::new();
+    if code.is_none() {
+        let regex = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags)).map_err(|e| e.text)?;
+        let _ = search.set(Some(regex));
+    }
     Ok(Program {
         flags,
+        code,
         search,
         at_start: OnceLock::new(),
         group_count: scan.count,
@@ -228,14 +252,47 @@ impl Program {
     }
 
     /// Runs the program (ECMA-262 22.2.7.2 RegExpBuiltinExec steps 7-21): the first match at or after
-    /// `last_index`, or exactly there if `sticky`. Whether there is one; then `captures` has it.
-    pub fn exec(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+    /// `last_index`, or exactly there if `sticky`. Whether there is one (then `captures` has it), and the steps
+    /// that it took.
+    pub fn exec(
+        &self,
+        text: Text<'_>,
+        last_index: usize,
+        sticky: bool,
+        captures: &mut Captures,
+        scratch: &mut Scratch,
+        steps_max: u64,
+    ) -> (Result<bool, Exhausted>, u64) {
         captures.slots.clear();
-        if last_index > text.len() || (self.begins_with_caret && last_index > 0) {
+        if last_index > text.len() {
+            return (Ok(false), 0);
+        }
+        if let Some(code) = &self.code {
+            return match text {
+                Text::Latin1(units) => exec::search(code, units, last_index, sticky, captures, scratch, steps_max),
+                Text::Utf16(units) if code.unicode => {
+                    exec::search(code, exec::CodePoints(units), last_index, sticky, captures, scratch, steps_max)
+                }
+                Text::Utf16(units) => {
+                    exec::search(code, exec::CodeUnits(units), last_index, sticky, captures, scratch, steps_max)
+                }
+            };
+        }
+        let found = self.exec_regress(text, last_index, sticky, captures);
+        // regress does not count; the length that was looked at is the best guess.
+        let looked_at = if found { captures.end().saturating_sub(last_index) } else { text.len() - last_index };
+        (Ok(found), looked_at as u64 / 4)
+    }
+
+    /// The same by regress.
+    fn exec_regress(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+        captures.slots.clear();
+        let Some(search) = self.regress() else { return false };
+        if self.begins_with_caret && last_index > 0 {
             return false;
         }
         if !sticky && !self.begins_with_caret {
-            return self.run(&self.search, text, last_index, captures);
+            return self.run(search, text, last_index, captures);
         }
         match self.at_start() {
             Some(regex) => {
@@ -247,8 +304,21 @@ impl Program {
                 captures.slots.truncate(captures.slots.len() - 2);
                 !missed
             }
-            None => self.run(&self.search, text, last_index, captures) && captures.start() == last_index,
+            None => self.run(search, text, last_index, captures) && captures.start() == last_index,
         }
+    }
+
+    fn regress(&self) -> Option<&regress::Regex> {
+        self.search
+            .get_or_init(|| {
+                regress::Regex::from_unicode(self.source.iter().copied(), regress_flags(self.flags)).ok()
+            })
+            .as_ref()
+    }
+
+    /// Whether our own matcher runs the pattern.
+    pub fn is_own(&self) -> bool {
+        self.code.is_some()
     }
 
     fn at_start(&self) -> Option<&regress::Regex> {
@@ -420,6 +490,42 @@ fn has_nested_repetition(source: &[u32], flags: RegExpFlags) -> bool {
         }
     }
     false
+}
+
+/// Whether a quantifier follows an assertion, which regress lets pass. Annex B allows it for lookaheads.
+fn repeats_assertion(source: &[u32], flags: RegExpFlags) -> bool {
+    // Per open group: whether it is an assertion that may not be repeated.
+    let mut open = Vec::new();
+    let mut after_assertion = false;
+    let mut walker = Walker::new(source, flags);
+    loop {
+        let start = walker.at;
+        let here = |ahead: usize| source.get(start + ahead).and_then(|&c| char::from_u32(c));
+        let quantifier =
+            matches!(here(0), Some('*' | '+' | '?')) || (here(0) == Some('{') && is_quantifier(&source[start..]));
+        if after_assertion && quantifier {
+            return true;
+        }
+        let Some(token) = walker.next_token() else { return false };
+        after_assertion = match token {
+            Token::Open { .. } => {
+                let behind = here(1) == Some('?') && here(2) == Some('<') && matches!(here(3), Some('=' | '!'));
+                let ahead = here(1) == Some('?') && matches!(here(2), Some('=' | '!'));
+                open.push(behind || (ahead && flags.is_unicode()));
+                false
+            }
+            Token::Close => open.pop().unwrap_or(false),
+            _ => matches!((here(0), here(1)), (Some('^' | '$'), _) | (Some('\\'), Some('b' | 'B'))),
+        };
+    }
+}
+
+/// Whether the text begins with `{n}`, `{n,}` or `{n,m}`.
+fn is_quantifier(source: &[u32]) -> bool {
+    let text: String = source.iter().take(24).map(|&c| char::from_u32(c).unwrap_or('\u{FFFD}')).collect();
+    let Some((inside, _)) = text[1..].split_once('}') else { return false };
+    let (min, max) = inside.split_once(',').unwrap_or((inside, ""));
+    !min.is_empty() && min.chars().chain(max.chars()).all(|c| c.is_ascii_digit())
 }
 
 /// The tokens that matter to the scans above.
@@ -659,9 +765,16 @@ mod tests {
         .unwrap()
     }
 
+    /// Runs both matchers where both can, and compares.
     fn exec(program: &Program, text: Text<'_>, at: usize, sticky: bool) -> Option<Captures> {
+        let sticky = sticky || program.flags().has(b'y');
         let mut captures = Captures::default();
-        program.exec(text, at, sticky || program.flags().has(b'y'), &mut captures).then_some(captures)
+        let (found, _) = program.exec(text, at, sticky, &mut captures, &mut Scratch::default(), 1 << 20);
+        let found = found.unwrap().then_some(captures);
+        let mut other = Captures::default();
+        let other_found = program.exec_regress(text, at, sticky, &mut other).then_some(other);
+        assert_eq!(found, other_found, "{:?} on {text:?} at {at}", program.source);
+        found
     }
 
     fn range(source: &str, flags: &str, subject: &str, at: usize) -> Option<(usize, usize)> {
@@ -749,7 +862,7 @@ mod tests {
 
     #[test]
     fn errors_and_warnings() {
-        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n"] {
+        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n", "^*", "\\b{2}", "(?<=a)?", "(?<1>a)"] {
             assert!(
                 compile(units(bad).as_slice(), RegExpFlags::default()).is_err(),
                 "{bad}"
