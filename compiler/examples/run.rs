@@ -30,7 +30,19 @@ fn main() {
         let global = realm.global();
         let key = realm.key("print").ok().expect("key");
         let _ = realm.create_data_property_or_throw(global, key, zjs_engine::value::Value::object(print));
-        let outcome = realm.evaluate(&source, &path, &SourceKind::Script).map(|_| ()).and_then(|()| realm.run_jobs());
+        realm.hooks.module_loader = Some(Arc::new(|referrer: &str, specifier: &str, _: Option<&str>| {
+            let base = std::path::Path::new(referrer).parent().unwrap_or(std::path::Path::new("."));
+            let path = base.join(specifier.trim_start_matches("./"));
+            let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+            Ok((path.display().to_string(), text))
+        }));
+        let is_module = path.ends_with(".mjs") || source.lines().any(|l| l.starts_with("// goal: module"));
+        let outcome = if is_module {
+            realm.evaluate_module(&source, &path)
+        } else {
+            realm.evaluate(&source, &path, &SourceKind::Script)
+        };
+        let outcome = outcome.map(|_| ()).and_then(|()| realm.run_jobs());
         if outcome.is_err() {
             let value = realm.exception;
             let (head, stack) = realm.describe_exception(value);
