@@ -79,7 +79,7 @@ impl<'a> Codegen<'a> {
     /// The finished top function.
     pub fn finish_top(&mut self, program: &Program<'a>) {
         if self.error.is_none() {
-            self.f.asm.finish();
+            self.f.asm.finish(0);
         }
         if self.f.asm.overflow && self.error.is_none() {
             self.error = Some(("Function is too large".to_string(), 0, true));
