@@ -19,6 +19,8 @@ mod generators;
 mod literals;
 mod loops;
 mod modules;
+#[cfg(feature = "native")]
+pub mod native;
 mod patterns;
 mod scope;
 mod statements;

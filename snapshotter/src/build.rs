@@ -107,7 +107,7 @@ pub fn finish(mut realm: Realm, inputs: Vec<String>, native: bool, mut progress:
     let (mut code, mut symbols) = (Vec::new(), Vec::new());
     if native {
         progress("compiling native code");
-        let unit = crate::native::compile(&realm, &image).map_err(BuildError::Native)?;
+        let unit = crate::native::compile(&mut realm, &image).map_err(BuildError::Native)?;
         for (number, offset, bytes) in unit.functions {
             let template = image.templates[number as usize].image;
             image.patch_ro(template, zjs_engine::bytecode::install::NATIVE_ENTRY, offset + 1);

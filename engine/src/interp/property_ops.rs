@@ -304,7 +304,7 @@ impl Realm {
     // --- globals
 
     /// The cell of a global binding: script-level lexicals first, then the global object's own property.
-    fn global_cell(&mut self, name: Ref) -> Completion<Option<(Ref, u8)>> {
+    pub(crate) fn global_cell(&mut self, name: Ref) -> Completion<Option<(Ref, u8)>> {
         for holder in [self.intrinsic(Intrinsic::GlobalLexicals), self.global()] {
             let shape = self.cage.r(holder, SHAPE);
             if let Some(slot) = self.shape_lookup(shape, name)?
