@@ -63,8 +63,13 @@ pub fn render(outcome: &Outcome, rows: &[Row], choices: &Choices, stamp: &str) -
     for missing in &outcome.missing {
         line(&mut text, format_args!("\nLeft out: {missing}"));
     }
+    let shown = match outcome.store.quantile {
+        0.5 => "Medians".to_string(),
+        other => format!("Quantile {other} of the samples (0.5 would be the median)"),
+    };
+    text.push_str(&format!("\n{shown}."));
     text.push_str(
-        "\nMedians. Peers run in worker processes of their own and alternate sample by sample; raw samples \
+        " Peers run in worker processes of their own and alternate sample by sample; raw samples \
          are in the TSV file beside this one. `spread` is the largest ratio of 90th to 10th percentile in \
          the row.\n",
     );
@@ -207,7 +212,7 @@ fn table_row(
                 spread = spread.max(high / low);
             }
         }
-        let shown = match (store.median(cell), store.median_beside(cell)) {
+        let shown = match (store.figure(cell), store.figure_beside(cell)) {
             (None, _) => "-".to_string(),
             (Some(value), None) => figure(value * scale),
             (Some(value), Some(beside)) => {
@@ -216,14 +221,14 @@ fn table_row(
         };
         write!(text, " {shown} |").expect("string");
     }
-    let own = store.median(CellKey {
+    let own = store.figure(CellKey {
         peer: subject,
         ..key
     });
     for ((_, names), column) in rivals.iter().zip(ratios) {
         let best = names
             .iter()
-            .filter_map(|name| store.median(CellKey { peer: name, ..key }))
+            .filter_map(|name| store.figure(CellKey { peer: name, ..key }))
             .min_by(f64::total_cmp);
         match (own, best) {
             (Some(own), Some(best)) if own > 0.0 && best > 0.0 => {
@@ -260,9 +265,9 @@ fn setup_section(text: &mut String, store: &Store) {
     text.push_str("| --- | --- | ---: | --- |\n");
     let mut seen = std::collections::HashSet::new();
     for (row, peer, ns, remark) in said {
-        // Every mode loads the same programs; the first time is enough.
+        // Every mode loads the same programs, and zjs's settings differ little: the first is enough.
         let program = row.split_once(' ').map_or(row.as_str(), |(_, name)| name);
-        if seen.insert((program, *peer)) {
+        if seen.insert(program) {
             line(
                 text,
                 format_args!(

@@ -126,9 +126,10 @@ pub fn run(
     rows: &[Row],
     choices: &Choices,
     samples: Option<u32>,
+    quantile: f64,
 ) -> std::io::Result<Outcome> {
     let mut outcome = Outcome {
-        store: Store::default(),
+        store: Store::new(quantile),
         present: Vec::new(),
         missing: Vec::new(),
     };
@@ -225,8 +226,11 @@ impl RowRun<'_> {
     /// Memory that earlier realms gave back to the allocator would hide what new ones take: each sample
     /// has a worker of its own, and there is no sample before the first.
     fn run_memory(&mut self, workers: &mut [Worker], count: u32) -> std::io::Result<()> {
+        let mut ready: Vec<usize> = (0..workers.len()).collect();
         for sample in 0..count {
-            for (place, index) in alternate(workers.len(), sample).into_iter().enumerate() {
+            let order = alternate(ready.len(), sample).into_iter().map(|slot| ready[slot]);
+            let mut broken = Vec::new();
+            for (place, index) in order.enumerate() {
                 let worker = &mut workers[index];
                 worker.restart()?;
                 let taken = self
@@ -234,8 +238,10 @@ impl RowRun<'_> {
                     .and_then(|()| self.sample(worker, 1, sample, place as u32));
                 if let Err(error) = taken {
                     self.fail(worker, &error)?;
+                    broken.push(index);
                 }
             }
+            ready.retain(|index| !broken.contains(index));
         }
         Ok(())
     }

@@ -31,8 +31,10 @@ pub struct Record {
 }
 
 /// Every sample and every failure of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Store {
+    /// Which quantile of a cell's samples is its figure: 0.5 is the median.
+    pub quantile: f64,
     pub records: Vec<Record>,
     /// Row, lanes, peer and what went wrong.
     pub failures: Vec<String>,
@@ -51,6 +53,11 @@ pub struct CellKey<'a> {
 }
 
 impl Store {
+    /// An empty store that shows this quantile.
+    pub fn new(quantile: f64) -> Store {
+        Store { quantile, records: Vec::new(), failures: Vec::new(), setups: Vec::new() }
+    }
+
     fn cell<'a>(&'a self, key: CellKey<'a>) -> impl Iterator<Item = &'a Record> {
         self.records.iter().filter(move |record| {
             record.mode == key.mode
@@ -68,16 +75,16 @@ impl Store {
         values
     }
 
-    /// The cell's median, if it has samples.
-    pub fn median(&self, key: CellKey<'_>) -> Option<f64> {
-        quantile(&self.sorted(key), 0.5)
+    /// The figure that the report shows for a cell, if it has samples.
+    pub fn figure(&self, key: CellKey<'_>) -> Option<f64> {
+        quantile(&self.sorted(key), self.quantile)
     }
 
-    /// The median of the figure beside.
-    pub fn median_beside(&self, key: CellKey<'_>) -> Option<f64> {
+    /// The same of the figure beside.
+    pub fn figure_beside(&self, key: CellKey<'_>) -> Option<f64> {
         let mut values: Vec<f64> = self.cell(key).filter_map(|record| record.beside).collect();
         values.sort_by(f64::total_cmp);
-        quantile(&values, 0.5)
+        quantile(&values, self.quantile)
     }
 
     /// All samples as tab-separated values with a head line.

@@ -62,7 +62,8 @@ impl Default for RealmOptions {
             memory_bytes_max: 2 << 30,
             fuel: i64::MAX as u64,
             depth_max: 10_000,
-            native_stack_bytes: 768 << 10,
+            // Threads of Rust's standard library have 2 MiB.
+            native_stack_bytes: 1400 << 10,
             seed: None,
             collect_always: false,
             native_code: true,

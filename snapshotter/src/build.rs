@@ -166,7 +166,7 @@ fn guess_kind(path: &Path, source: &str) -> EntryKind {
 }
 
 /// Whether the source is no script but is a module.
-fn is_module_only(source: &str) -> bool {
+pub fn is_module_only(source: &str) -> bool {
     use zjs_engine::bytecode::template::SourceCompiler;
     let mentions = source.contains("import") || source.contains("export");
     let compiler = Compiler::default();

@@ -123,7 +123,7 @@ impl Realm {
     }
 }
 
-builtin_table! { 32;
+builtin_table! { 20;
     ARRAY_BUFFER("ArrayBuffer", 1, constructor) = array_buffer;
     IS_VIEW("isView", 1) = is_view;
     BYTE_LENGTH_GET("get byteLength", 0) = byte_length;

@@ -14,7 +14,7 @@ use crate::names::{Intrinsic, Name};
 use crate::realm::Throw;
 use crate::shapes::CONFIGURABLE;
 
-builtin_table! { 34;
+builtin_table! { 22;
     NEXT("next", 1) = next;
     RETURN("return", 1) = return_;
     THROW("throw", 1) = throw;

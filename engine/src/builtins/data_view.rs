@@ -35,7 +35,7 @@ accessors! {
     get_uint32 set_uint32 Uint32 "getUint32" "setUint32";
 }
 
-builtin_table! { 33;
+builtin_table! { 21;
     DATA_VIEW("DataView", 1, constructor) = data_view;
     BUFFER_GET("get buffer", 0) = buffer;
     BYTE_LENGTH("get byteLength", 0) = byte_length;

@@ -9,7 +9,7 @@ use crate::kinds::Kind;
 use crate::names::{Intrinsic, Name, Sym};
 use crate::objects::Key;
 
-builtin_table! { 35;
+builtin_table! { 23;
     ITERATOR("Iterator", 0, constructor) = iterator;
     FROM("from", 1) = from;
     CONCAT("concat", 0) = concat;

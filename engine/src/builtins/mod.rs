@@ -6,6 +6,8 @@
 pub mod array;
 pub mod array_buffer;
 pub mod async_generator;
+pub mod atomics;
+pub mod base64;
 pub mod bigint;
 pub mod collections;
 pub mod console;
@@ -146,13 +148,13 @@ pub static MODULES: &[&[Builtin]] = &[
     symbol::TABLE,      // 17
     date::TABLE,        // 18
     json_parse::TABLE,  // 19
-    // 20 to 31: kept free for chapters that are under way
-    &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[], &[],
-    array_buffer::TABLE,     // 32
-    data_view::TABLE,        // 33
-    async_generator::TABLE,  // 34
-    iterator_helpers::TABLE, // 35
-    disposable::TABLE,       // 36
+    array_buffer::TABLE,     // 20
+    data_view::TABLE,        // 21
+    async_generator::TABLE,  // 22
+    iterator_helpers::TABLE, // 23
+    disposable::TABLE,       // 24
+    atomics::TABLE,          // 25
+    base64::TABLE,           // 26
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {
