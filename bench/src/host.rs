@@ -45,20 +45,9 @@ pub fn describe() -> Vec<(&'static str, String)> {
     vec![
         ("processor", format!("{model}, {cores} cores")),
         ("kernel", format!("Linux {}", kernel.trim())),
-        (
-            "load before the run",
-            load.split(' ').take(3).collect::<Vec<_>>().join(" "),
-        ),
+        ("load before the run", load.split(' ').take(3).collect::<Vec<_>>().join(" ")),
         ("commit", commit()),
-        (
-            "build",
-            if cfg!(debug_assertions) {
-                "debug (figures mean nothing)"
-            } else {
-                "release"
-            }
-            .into(),
-        ),
+        ("build", if cfg!(debug_assertions) { "debug (figures mean nothing)" } else { "release" }.into()),
     ]
 }
 
@@ -66,10 +55,7 @@ pub fn describe() -> Vec<(&'static str, String)> {
 fn commit() -> String {
     let git = |arguments: &[&str]| -> Option<String> {
         let output = Command::new("git").args(arguments).output().ok()?;
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     };
     match git(&["rev-parse", "--short", "HEAD"]) {
         Some(hash) => match git(&["status", "--porcelain"]) {
@@ -82,24 +68,16 @@ fn commit() -> String {
 
 /// Now in UTC as `2026-12-01-0245`, which also sorts.
 pub fn timestamp() -> String {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (year, month, day) = civil_date(seconds / 86_400);
     let minutes = seconds % 86_400 / 60;
-    format!(
-        "{year:04}-{month:02}-{day:02}-{:02}{:02}",
-        minutes / 60,
-        minutes % 60
-    )
+    format!("{year:04}-{month:02}-{day:02}-{:02}{:02}", minutes / 60, minutes % 60)
 }
 
 /// Days since 1970-01-01 as year, month, day (Gregorian), counting month by month: simple, and fast
 /// enough for one call per run.
 fn civil_date(days: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut left = days;
     let mut year = 1970;
     while left >= 365 + u64::from(leap(year)) {

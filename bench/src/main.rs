@@ -95,9 +95,7 @@ fn bench(cli: &Cli) -> Result<usize, String> {
     let peers: Vec<&'static PeerInfo> = if cli.peers.is_empty() {
         PEERS.iter().collect()
     } else {
-        let find = |name: &String| {
-            PeerInfo::find(name).ok_or_else(|| format!("there is no peer `{name}`; see --list"))
-        };
+        let find = |name: &String| PeerInfo::find(name).ok_or_else(|| format!("there is no peer `{name}`; see --list"));
         cli.peers.iter().map(find).collect::<Result<_, _>>()?
     };
     if cli.lanes.contains(&0) {
@@ -107,11 +105,7 @@ fn bench(cli: &Cli) -> Result<usize, String> {
         return Err("--quantile takes a number from 0 to 1".into());
     }
     let choices = Choices {
-        modes: if cli.modes.is_empty() {
-            Mode::ALL.to_vec()
-        } else {
-            cli.modes.clone()
-        },
+        modes: if cli.modes.is_empty() { Mode::ALL.to_vec() } else { cli.modes.clone() },
         only: cli.only.clone(),
         lanes: cli.lanes.clone(),
         jobs: cli.jobs,
@@ -141,10 +135,8 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
 }
 
 fn read_program(path: &Path) -> Result<(String, String), String> {
-    let source = std::fs::read_to_string(path)
-        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let name = path
-        .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let source =
+        std::fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     Ok((name, source))
 }

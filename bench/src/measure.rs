@@ -26,9 +26,7 @@ pub struct Sample {
 
 /// Joins a lane; a panic in it is an error of the peer.
 fn join<T>(handle: thread::ScopedJoinHandle<'_, Result<T, PeerError>>) -> Result<T, PeerError> {
-    handle
-        .join()
-        .unwrap_or_else(|_| Err(PeerError::Engine("a lane panicked".into())))
+    handle.join().unwrap_or_else(|_| Err(PeerError::Engine("a lane panicked".into())))
 }
 
 /// Makes a realm, evaluates the script and drops the realm. The script's value is returned so that
@@ -42,12 +40,7 @@ fn one_life<P: Peer>(peer: &P, script: Option<&str>) -> Result<f64, PeerError> {
 }
 
 /// Nanoseconds per realm: the mean of `repeats` lives on each lane, then the mean of the lanes.
-pub fn instantiate<P: Peer>(
-    peer: &P,
-    script: Option<&str>,
-    lanes: u32,
-    repeats: u32,
-) -> Result<Sample, PeerError> {
+pub fn instantiate<P: Peer>(peer: &P, script: Option<&str>, lanes: u32, repeats: u32) -> Result<Sample, PeerError> {
     assert!(lanes > 0 && repeats > 0);
     let start = Barrier::new(lanes as usize);
     let lane = || -> Result<f64, PeerError> {
@@ -64,16 +57,10 @@ pub fn instantiate<P: Peer>(
     };
     let per_lane = thread::scope(|scope| {
         let handles: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        handles
-            .into_iter()
-            .map(join)
-            .collect::<Result<Vec<f64>, _>>()
+        handles.into_iter().map(join).collect::<Result<Vec<f64>, _>>()
     })?;
     let mean = per_lane.iter().sum::<f64>() / per_lane.len() as f64;
-    Ok(Sample {
-        ns: vec![mean],
-        checksums: Vec::new(),
-    })
+    Ok(Sample { ns: vec![mean], checksums: Vec::new() })
 }
 
 /// Nanoseconds from before the first spawn until all lanes are joined.
@@ -89,20 +76,14 @@ pub fn cold<P: Peer>(peer: &P, function: &str, jobs: u32, lanes: u32) -> Result<
                 })
             })
             .collect();
-        handles
-            .into_iter()
-            .map(join)
-            .collect::<Vec<Result<f64, _>>>()
+        handles.into_iter().map(join).collect::<Vec<Result<f64, _>>>()
     });
     let elapsed = begin.elapsed().as_nanos() as f64;
     let mut checksums = Vec::with_capacity(values.len());
     for value in values {
         checksums.push(exact_integer(function, value?)?);
     }
-    Ok(Sample {
-        ns: vec![elapsed],
-        checksums,
-    })
+    Ok(Sample { ns: vec![elapsed], checksums })
 }
 
 /// One lane of `steady`: a warmed realm, and how many calls make a sample long enough to time.
@@ -119,13 +100,7 @@ const STEADY_SAMPLE: Duration = Duration::from_millis(1);
 
 impl<R: Realm> SteadyLane<R> {
     /// Warms `realm` for `warm` of wall time, at least three calls, and picks the calls per sample.
-    pub fn warm(
-        mut realm: R,
-        function: &str,
-        jobs: u32,
-        lane: u32,
-        warm: Duration,
-    ) -> Result<Self, PeerError> {
+    pub fn warm(mut realm: R, function: &str, jobs: u32, lane: u32, warm: Duration) -> Result<Self, PeerError> {
         let begin = Instant::now();
         let mut warm_calls = 0;
         let mut last = Duration::ZERO;
@@ -137,13 +112,7 @@ impl<R: Realm> SteadyLane<R> {
         }
         let wanted = STEADY_SAMPLE.as_nanos() / last.as_nanos().max(1) + 1;
         let calls = u32::try_from(wanted.min(10_000)).expect("at most 10,000");
-        Ok(SteadyLane {
-            realm,
-            function: function.to_string(),
-            jobs,
-            lane,
-            calls,
-        })
+        Ok(SteadyLane { realm, function: function.to_string(), jobs, lane, calls })
     }
 
     /// Nanoseconds per call, and the checksum of a call.
@@ -159,12 +128,7 @@ impl<R: Realm> SteadyLane<R> {
 }
 
 /// Nanoseconds of each of the first `calls` calls in a new realm.
-pub fn direct<P: Peer>(
-    peer: &P,
-    function: &str,
-    jobs: u32,
-    calls: u32,
-) -> Result<Sample, PeerError> {
+pub fn direct<P: Peer>(peer: &P, function: &str, jobs: u32, calls: u32) -> Result<Sample, PeerError> {
     let mut realm = peer.realm()?;
     let mut ns = Vec::with_capacity(calls as usize);
     let mut value = 0.0;
@@ -173,18 +137,11 @@ pub fn direct<P: Peer>(
         value = realm.call(function, jobs, 0)?;
         ns.push(begin.elapsed().as_nanos() as f64);
     }
-    Ok(Sample {
-        ns,
-        checksums: vec![exact_integer(function, value)?],
-    })
+    Ok(Sample { ns, checksums: vec![exact_integer(function, value)?] })
 }
 
 /// Bytes of private memory and of page tables per idle realm.
-pub fn memory<P: Peer>(
-    peer: &P,
-    script: Option<&str>,
-    realms: u32,
-) -> Result<host::ProcessMemory, PeerError> {
+pub fn memory<P: Peer>(peer: &P, script: Option<&str>, realms: u32) -> Result<host::ProcessMemory, PeerError> {
     assert!(realms > 0);
     // One life before counting: what the engine allocates once per process is not the realm's.
     one_life(peer, script)?;

@@ -23,11 +23,7 @@ pub enum Program {
 #[derive(Debug, Error)]
 pub enum PeerError {
     #[error("{peer} is not available: {reason}\n  remedy: {remedy}")]
-    Unavailable {
-        peer: String,
-        reason: String,
-        remedy: String,
-    },
+    Unavailable { peer: String, reason: String, remedy: String },
     #[error("{0}")]
     Engine(String),
     #[error("`{what}` gave {found}, expected an exact integer")]
@@ -65,9 +61,6 @@ pub fn exact_integer(what: &str, value: f64) -> Result<i64, PeerError> {
     if value.fract() == 0.0 && value.abs() <= LIMIT {
         Ok(value as i64)
     } else {
-        Err(PeerError::NotAnInteger {
-            what: what.to_string(),
-            found: value.to_string(),
-        })
+        Err(PeerError::NotAnInteger { what: what.to_string(), found: value.to_string() })
     }
 }

@@ -24,13 +24,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub const ALL: [Mode; 5] = [
-        Mode::Instantiate,
-        Mode::Cold,
-        Mode::Steady,
-        Mode::Direct,
-        Mode::Memory,
-    ];
+    pub const ALL: [Mode; 5] = [Mode::Instantiate, Mode::Cold, Mode::Steady, Mode::Direct, Mode::Memory];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -122,13 +116,7 @@ pub fn rows(choices: &Choices) -> Vec<Row> {
             Mode::Direct => workload_rows(mode, 1, &mut rows),
         }
     }
-    rows.retain(|row| {
-        choices.only.is_empty()
-            || choices
-                .only
-                .iter()
-                .any(|part| row.name.contains(part.as_str()))
-    });
+    rows.retain(|row| choices.only.is_empty() || choices.only.iter().any(|part| row.name.contains(part.as_str())));
     rows
 }
 
@@ -139,28 +127,15 @@ fn life_rows(choices: &Choices, mode: Mode, lanes: u32, rows: &mut Vec<Row>) {
             Mode::Memory => Task::Memory { script },
             _ => Task::Instantiate { script },
         };
-        rows.push(Row {
-            mode,
-            name: name.to_string(),
-            lanes,
-            program,
-            task,
-        });
+        rows.push(Row { mode, name: name.to_string(), lanes, program, task });
     };
     add("bare", Program::Bare, None);
     add("eval-1", Program::Bare, Some(EVAL_ONE));
     add("touch-globals", Program::Bare, Some(TOUCH_GLOBALS));
     if let Some((name, source)) = &choices.program {
-        let program = Program::Script {
-            name: name.clone(),
-            source: source.clone(),
-        };
+        let program = Program::Script { name: name.clone(), source: source.clone() };
         add(name, program.clone(), None);
-        add(
-            &format!("{name}+touch-globals"),
-            program,
-            Some(TOUCH_GLOBALS),
-        );
+        add(&format!("{name}+touch-globals"), program, Some(TOUCH_GLOBALS));
     }
 }
 
@@ -172,17 +147,8 @@ fn workload_rows(mode: Mode, lanes: u32, rows: &mut Vec<Row>) {
             Mode::Direct => Task::Direct { function },
             _ => Task::Cold { function },
         };
-        let program = Program::Script {
-            name: format!("{}.js", workload.name),
-            source: workload.source.to_string(),
-        };
-        rows.push(Row {
-            mode,
-            name: workload.name.to_string(),
-            lanes,
-            program,
-            task,
-        });
+        let program = Program::Script { name: format!("{}.js", workload.name), source: workload.source.to_string() };
+        rows.push(Row { mode, name: workload.name.to_string(), lanes, program, task });
     }
 }
 
@@ -191,26 +157,13 @@ impl Row {
     pub fn request(&self, choices: &Choices, repeats: u32) -> Request {
         let jobs = choices.jobs;
         match self.task {
-            Task::Instantiate { script } => Request::Instantiate {
-                script: script.map(str::to_string),
-                lanes: self.lanes,
-                repeats,
-            },
-            Task::Cold { function } => Request::Cold {
-                function: function.to_string(),
-                jobs,
-                lanes: self.lanes,
-            },
+            Task::Instantiate { script } => {
+                Request::Instantiate { script: script.map(str::to_string), lanes: self.lanes, repeats }
+            }
+            Task::Cold { function } => Request::Cold { function: function.to_string(), jobs, lanes: self.lanes },
             Task::Steady { .. } => Request::SteadySample,
-            Task::Direct { function } => Request::Direct {
-                function: function.to_string(),
-                jobs,
-                calls: DIRECT_CALLS,
-            },
-            Task::Memory { script } => Request::Memory {
-                script: script.map(str::to_string),
-                realms: MEMORY_REALMS,
-            },
+            Task::Direct { function } => Request::Direct { function: function.to_string(), jobs, calls: DIRECT_CALLS },
+            Task::Memory { script } => Request::Memory { script: script.map(str::to_string), realms: MEMORY_REALMS },
         }
     }
 

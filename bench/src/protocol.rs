@@ -14,35 +14,18 @@ pub enum Request {
     /// Prepare a program (untimed). Answered with `Loaded`.
     Load(Program),
     /// On each of `lanes` threads make and drop `repeats` realms; in each evaluate `script`, if any.
-    Instantiate {
-        script: Option<String>,
-        lanes: u32,
-        repeats: u32,
-    },
+    Instantiate { script: Option<String>, lanes: u32, repeats: u32 },
     /// On each of `lanes` new threads make a realm, call `function` once, drop; join all.
-    Cold {
-        function: String,
-        jobs: u32,
-        lanes: u32,
-    },
+    Cold { function: String, jobs: u32, lanes: u32 },
     /// Open one realm per lane and warm it. Answered with `Done`; only `SteadySample` and `SteadyClose`
     /// may follow.
-    SteadyOpen {
-        function: String,
-        jobs: u32,
-        lanes: u32,
-        warm_ms: u32,
-    },
+    SteadyOpen { function: String, jobs: u32, lanes: u32, warm_ms: u32 },
     /// One sample of the opened realms.
     SteadySample,
     /// Drops the opened realms. Answered with `Done`.
     SteadyClose,
     /// In one new realm, on the worker's own thread, call `function` `calls` times, each timed.
-    Direct {
-        function: String,
-        jobs: u32,
-        calls: u32,
-    },
+    Direct { function: String, jobs: u32, calls: u32 },
     /// Keep `realms` idle realms, in each of which `script` was evaluated, if any. Answered with `Memory`.
     Memory { script: Option<String>, realms: u32 },
 }

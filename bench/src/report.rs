@@ -23,9 +23,7 @@ fn about(mode: Mode) -> &'static str {
             "ms from before the first thread is spawned until all are joined; each thread makes a realm \
              with the workload in it, calls it once and drops the realm."
         }
-        Mode::Steady => {
-            "µs per call in a warmed realm, one realm and thread per lane; the slowest lane counts."
-        }
+        Mode::Steady => "µs per call in a warmed realm, one realm and thread per lane; the slowest lane counts.",
         Mode::Direct => {
             "µs of single calls in a new realm on the worker's own thread: `#1` is the first call, `#30` \
              the thirtieth. Making the realm is not in it."
@@ -44,20 +42,9 @@ pub fn render(outcome: &Outcome, rows: &[Row], choices: &Choices, stamp: &str) -
         line(&mut text, format_args!("- {label}: {value}"));
     }
     line(&mut text, format_args!("- jobs per call: {}", choices.jobs));
-    line(
-        &mut text,
-        format_args!(
-            "- command: `{}`",
-            std::env::args().collect::<Vec<_>>().join(" ")
-        ),
-    );
+    line(&mut text, format_args!("- command: `{}`", std::env::args().collect::<Vec<_>>().join(" ")));
     text.push_str("\n| peer | what | engine |\n| --- | --- | --- |\n");
-    for Present {
-        name,
-        about,
-        version,
-    } in &outcome.present
-    {
+    for Present { name, about, version } in &outcome.present {
         line(&mut text, format_args!("| {name} | {about} | {version} |"));
     }
     for missing in &outcome.missing {
@@ -95,33 +82,20 @@ fn mode_section(text: &mut String, outcome: &Outcome, rows: &[Row], mode: Mode) 
     if of_mode.is_empty() {
         return;
     }
-    line(
-        text,
-        format_args!("\n## {}\n\n{}", mode.name(), about(mode)),
-    );
+    line(text, format_args!("\n## {}\n\n{}", mode.name(), about(mode)));
     let mut lanes: Vec<u32> = of_mode.iter().map(|row| row.lanes).collect();
     lanes.dedup();
     for lanes in lanes {
-        let table: Vec<&Row> = of_mode
-            .iter()
-            .copied()
-            .filter(|row| row.lanes == lanes)
-            .collect();
+        let table: Vec<&Row> = of_mode.iter().copied().filter(|row| row.lanes == lanes).collect();
         if mode != Mode::Direct && mode != Mode::Memory {
-            line(
-                text,
-                format_args!("\n{} lane{}:", lanes, if lanes == 1 { "" } else { "s" }),
-            );
+            line(text, format_args!("\n{} lane{}:", lanes, if lanes == 1 { "" } else { "s" }));
         }
         table_of(text, outcome, &table);
     }
 }
 
 /// Peers that the ratio columns compare with: heading, and the names of which the best counts.
-const RIVALS: [(&str, &[&str]); 2] = [
-    ("best jsc", &["jsc", "jsc-sync"]),
-    ("quickjs", &["quickjs"]),
-];
+const RIVALS: [(&str, &[&str]); 2] = [("best jsc", &["jsc", "jsc-sync"]), ("quickjs", &["quickjs"])];
 
 fn table_of(text: &mut String, outcome: &Outcome, rows: &[&Row]) {
     let present = &outcome.present;
@@ -130,9 +104,7 @@ fn table_of(text: &mut String, outcome: &Outcome, rows: &[&Row]) {
     };
     let rivals: Vec<_> = RIVALS
         .into_iter()
-        .filter(|(_, names)| {
-            !names.contains(&subject) && present.iter().any(|peer| names.contains(&peer.name))
-        })
+        .filter(|(_, names)| !names.contains(&subject) && present.iter().any(|peer| names.contains(&peer.name)))
         .collect();
     let mode = rows[0].mode;
     let mut head = format!("\n| {} |", mode.unit().0);
@@ -146,36 +118,14 @@ fn table_of(text: &mut String, outcome: &Outcome, rows: &[&Row]) {
         rule.push_str(" ---: |");
     }
     line(text, format_args!("{head} spread |{rule} ---: |"));
-    let calls: &[usize] = if mode == Mode::Direct {
-        &DIRECT_SHOWN
-    } else {
-        &[1]
-    };
+    let calls: &[usize] = if mode == Mode::Direct { &DIRECT_SHOWN } else { &[1] };
     let mut ratios = vec![Vec::new(); rivals.len()];
     for row in rows {
         for &call in calls {
-            let key = CellKey {
-                mode,
-                row: &row.name,
-                lanes: row.lanes,
-                call: call as u32,
-                peer: "",
-            };
-            let suffix = if mode == Mode::Direct {
-                format!(" #{call}")
-            } else {
-                String::new()
-            };
+            let key = CellKey { mode, row: &row.name, lanes: row.lanes, call: call as u32, peer: "" };
+            let suffix = if mode == Mode::Direct { format!(" #{call}") } else { String::new() };
             write!(text, "| {}{suffix} |", row.name).expect("string");
-            table_row(
-                text,
-                &outcome.store,
-                present,
-                key,
-                subject,
-                &rivals,
-                &mut ratios,
-            );
+            table_row(text, &outcome.store, present, key, subject, &rivals, &mut ratios);
         }
     }
     if rows.len() > 1 && ratios.iter().any(|column| !column.is_empty()) {
@@ -201,10 +151,7 @@ fn table_row(
     let scale = key.mode.unit().1;
     let mut spread: f64 = 1.0;
     for peer in present {
-        let cell = CellKey {
-            peer: peer.name,
-            ..key
-        };
+        let cell = CellKey { peer: peer.name, ..key };
         let sorted = store.sorted(cell);
         if let (Some(low), Some(high)) = (quantile(&sorted, 0.1), quantile(&sorted, 0.9)) {
             // Memory can be 0 or shrink; a ratio says something for positive values only.
@@ -221,15 +168,9 @@ fn table_row(
         };
         write!(text, " {shown} |").expect("string");
     }
-    let own = store.figure(CellKey {
-        peer: subject,
-        ..key
-    });
+    let own = store.figure(CellKey { peer: subject, ..key });
     for ((_, names), column) in rivals.iter().zip(ratios) {
-        let best = names
-            .iter()
-            .filter_map(|name| store.figure(CellKey { peer: name, ..key }))
-            .min_by(f64::total_cmp);
+        let best = names.iter().filter_map(|name| store.figure(CellKey { peer: name, ..key })).min_by(f64::total_cmp);
         match (own, best) {
             (Some(own), Some(best)) if own > 0.0 && best > 0.0 => {
                 column.push(best / own);
@@ -253,11 +194,7 @@ fn figure(value: f64) -> String {
 
 /// What preparing the programs cost outside the timed sections, for peers that have something to say.
 fn setup_section(text: &mut String, store: &Store) {
-    let mut said = store
-        .setups
-        .iter()
-        .filter(|(_, _, _, remark)| !remark.is_empty())
-        .peekable();
+    let mut said = store.setups.iter().filter(|(_, _, _, remark)| !remark.is_empty()).peekable();
     if said.peek().is_none() {
         return;
     }
@@ -268,13 +205,7 @@ fn setup_section(text: &mut String, store: &Store) {
         // Every mode loads the same programs, and zjs's settings differ little: the first is enough.
         let program = row.split_once(' ').map_or(row.as_str(), |(_, name)| name);
         if seen.insert(program) {
-            line(
-                text,
-                format_args!(
-                    "| {program} | {peer} | {} | {remark} |",
-                    figure(*ns as f64 * 1e-6)
-                ),
-            );
+            line(text, format_args!("| {program} | {peer} | {} | {remark} |", figure(*ns as f64 * 1e-6)));
         }
     }
 }

@@ -48,12 +48,7 @@ impl Worker {
             .spawn()?;
         let input = child.stdin.take().expect("piped");
         let output = BufReader::new(child.stdout.take().expect("piped"));
-        Ok(Worker {
-            peer,
-            child,
-            input,
-            output,
-        })
+        Ok(Worker { peer, child, input, output })
     }
 
     fn request(&mut self, request: &Request) -> Result<Response, RunError> {
@@ -64,10 +59,7 @@ impl Worker {
         let mut answer = String::new();
         match self.output.read_line(&mut answer) {
             Ok(0) => {
-                let status = self
-                    .child
-                    .wait()
-                    .map_or_else(|e| e.to_string(), |s| s.to_string());
+                let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
                 Err(ended(status))
             }
             Ok(_) => match serde_json::from_str(&answer) {
@@ -82,9 +74,7 @@ impl Worker {
     fn expect_done(&mut self, request: &Request) -> Result<(), RunError> {
         match self.request(request)? {
             Response::Done => Ok(()),
-            _ => Err(RunError::Unexpected {
-                peer: self.peer.name,
-            }),
+            _ => Err(RunError::Unexpected { peer: self.peer.name }),
         }
     }
 
@@ -128,26 +118,16 @@ pub fn run(
     samples: Option<u32>,
     quantile: f64,
 ) -> std::io::Result<Outcome> {
-    let mut outcome = Outcome {
-        store: Store::new(quantile),
-        present: Vec::new(),
-        missing: Vec::new(),
-    };
+    let mut outcome = Outcome { store: Store::new(quantile), present: Vec::new(), missing: Vec::new() };
     let mut workers = Vec::new();
     for peer in peers {
         let mut worker = Worker::start(peer)?;
         match worker.request(&Request::Hello) {
             Ok(Response::Hello { version }) => {
-                outcome.present.push(Present {
-                    name: peer.name,
-                    about: peer.about,
-                    version,
-                });
+                outcome.present.push(Present { name: peer.name, about: peer.about, version });
                 workers.push(worker);
             }
-            Ok(_) => outcome
-                .missing
-                .push(format!("{}: unexpected answer", peer.name)),
+            Ok(_) => outcome.missing.push(format!("{}: unexpected answer", peer.name)),
             Err(error) => outcome.missing.push(format!("{}: {error}", peer.name)),
         }
     }
@@ -155,22 +135,9 @@ pub fn run(
         eprintln!("left out: {missing}");
     }
     for (index, row) in rows.iter().enumerate() {
-        eprintln!(
-            "[{}/{}] {} {} lanes={}",
-            index + 1,
-            rows.len(),
-            row.mode.name(),
-            row.name,
-            row.lanes
-        );
+        eprintln!("[{}/{}] {} {} lanes={}", index + 1, rows.len(), row.mode.name(), row.name, row.lanes);
         let count = samples.unwrap_or_else(|| row.mode.default_samples());
-        RowRun {
-            row,
-            choices,
-            store: &mut outcome.store,
-            expected: HashMap::new(),
-        }
-        .run(&mut workers, count)?;
+        RowRun { row, choices, store: &mut outcome.store, expected: HashMap::new() }.run(&mut workers, count)?;
     }
     Ok(outcome)
 }
@@ -233,9 +200,7 @@ impl RowRun<'_> {
             for (place, index) in order.enumerate() {
                 let worker = &mut workers[index];
                 worker.restart()?;
-                let taken = self
-                    .load(worker)
-                    .and_then(|()| self.sample(worker, 1, sample, place as u32));
+                let taken = self.load(worker).and_then(|()| self.sample(worker, 1, sample, place as u32));
                 if let Err(error) = taken {
                     self.fail(worker, &error)?;
                     broken.push(index);
@@ -257,9 +222,7 @@ impl RowRun<'_> {
                 Ok((INSTANTIATE_SAMPLE_NS / ns[0].max(1.0)).clamp(1.0, 10_000.0) as u32)
             }
             Response::Sample { .. } | Response::Memory { .. } => Ok(1),
-            _ => Err(RunError::Unexpected {
-                peer: worker.peer.name,
-            }),
+            _ => Err(RunError::Unexpected { peer: worker.peer.name }),
         }
     }
 
@@ -276,29 +239,18 @@ impl RowRun<'_> {
         }
     }
 
-    fn sample(
-        &mut self,
-        worker: &mut Worker,
-        repeats: u32,
-        sample: u32,
-        place: u32,
-    ) -> Result<(), RunError> {
+    fn sample(&mut self, worker: &mut Worker, repeats: u32, sample: u32, place: u32) -> Result<(), RunError> {
         let peer = worker.peer.name;
         let response = worker.request(&self.row.request(self.choices, repeats))?;
         let (values, beside, checksums) = match response {
             Response::Sample { ns, checksums } => (ns, None, checksums),
-            Response::Memory {
-                private_bytes,
-                page_table_bytes,
-            } => (vec![private_bytes], Some(page_table_bytes), Vec::new()),
+            Response::Memory { private_bytes, page_table_bytes } => {
+                (vec![private_bytes], Some(page_table_bytes), Vec::new())
+            }
             _ => return Err(RunError::Unexpected { peer }),
         };
         self.compare(peer, &checksums)?;
-        let joined = checksums
-            .iter()
-            .map(i64::to_string)
-            .collect::<Vec<_>>()
-            .join(",");
+        let joined = checksums.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         for (position, value) in values.into_iter().enumerate() {
             self.store.records.push(Record {
                 mode: self.row.mode,

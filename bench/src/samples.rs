@@ -93,22 +93,8 @@ impl Store {
             "mode\trow\tlanes\tjobs\tpeer\tsample\tplace\trepeats\tcall\tns_or_bytes\tpage_table_bytes\tchecksums\n",
         );
         for record in &self.records {
-            let Record {
-                mode,
-                row,
-                lanes,
-                jobs,
-                peer,
-                sample,
-                place,
-                repeats,
-                call,
-                ..
-            } = record;
-            let beside = record
-                .beside
-                .map(|value| format!("{value:.0}"))
-                .unwrap_or_default();
+            let Record { mode, row, lanes, jobs, peer, sample, place, repeats, call, .. } = record;
+            let beside = record.beside.map(|value| format!("{value:.0}")).unwrap_or_default();
             writeln!(
                 text,
                 "{}\t{row}\t{lanes}\t{jobs}\t{peer}\t{sample}\t{place}\t{repeats}\t{call}\t{:.1}\t{beside}\t{}",
@@ -132,8 +118,7 @@ pub fn quantile(sorted: &[f64], fraction: f64) -> Option<f64> {
 
 /// Geometric mean of positive numbers, if there are any.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty())
-        .then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+    (!values.is_empty()).then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
 #[cfg(test)]

@@ -40,28 +40,21 @@ impl Conversation {
     }
 
     fn answer_result(&mut self, result: Result<Response, PeerError>) {
-        let response = result.unwrap_or_else(|error| Response::Failed {
-            message: error.to_string(),
-        });
+        let response = result.unwrap_or_else(|error| Response::Failed { message: error.to_string() });
         self.answer(&response);
     }
 }
 
 impl From<Sample> for Response {
     fn from(sample: Sample) -> Response {
-        Response::Sample {
-            ns: sample.ns,
-            checksums: sample.checksums,
-        }
+        Response::Sample { ns: sample.ns, checksums: sample.checksums }
     }
 }
 
 /// Serves one peer until the runner closes the pipe. A peer that could not be made answers every
 /// request with the reason.
 pub fn serve<P: Peer>(peer: Result<P, PeerError>) {
-    let mut talk = Conversation {
-        input: std::io::stdin().lines(),
-    };
+    let mut talk = Conversation { input: std::io::stdin().lines() };
     match peer {
         Ok(mut peer) => {
             while let Some(request) = talk.next() {
@@ -69,9 +62,7 @@ pub fn serve<P: Peer>(peer: Result<P, PeerError>) {
             }
         }
         Err(error) => {
-            let failed = Response::Failed {
-                message: error.to_string(),
-            };
+            let failed = Response::Failed { message: error.to_string() };
             while talk.next().is_some() {
                 talk.answer(&failed);
             }
@@ -81,58 +72,24 @@ pub fn serve<P: Peer>(peer: Result<P, PeerError>) {
 
 fn handle<P: Peer>(peer: &mut P, talk: &mut Conversation, request: Request) {
     let result = match request {
-        Request::Hello => Ok(Response::Hello {
-            version: peer.version(),
-        }),
+        Request::Hello => Ok(Response::Hello { version: peer.version() }),
         Request::Load(program) => {
             let begin = Instant::now();
-            peer.load(program).map(|remark| Response::Loaded {
-                setup_ns: begin.elapsed().as_nanos() as u64,
-                remark,
-            })
+            peer.load(program).map(|remark| Response::Loaded { setup_ns: begin.elapsed().as_nanos() as u64, remark })
         }
-        Request::Instantiate {
-            script,
-            lanes,
-            repeats,
-        } => measure::instantiate(peer, script.as_deref(), lanes, repeats).map(Response::from),
-        Request::Cold {
-            function,
-            jobs,
-            lanes,
-        } => measure::cold(peer, &function, jobs, lanes).map(Response::from),
-        Request::Direct {
-            function,
-            jobs,
-            calls,
-        } => measure::direct(peer, &function, jobs, calls).map(Response::from),
-        Request::Memory { script, realms } => {
-            measure::memory(peer, script.as_deref(), realms).map(|memory| Response::Memory {
-                private_bytes: memory.private_bytes,
-                page_table_bytes: memory.page_table_bytes,
-            })
+        Request::Instantiate { script, lanes, repeats } => {
+            measure::instantiate(peer, script.as_deref(), lanes, repeats).map(Response::from)
         }
-        Request::SteadyOpen {
-            function,
-            jobs,
-            lanes,
-            warm_ms,
-        } => {
+        Request::Cold { function, jobs, lanes } => measure::cold(peer, &function, jobs, lanes).map(Response::from),
+        Request::Direct { function, jobs, calls } => measure::direct(peer, &function, jobs, calls).map(Response::from),
+        Request::Memory { script, realms } => measure::memory(peer, script.as_deref(), realms).map(|memory| {
+            Response::Memory { private_bytes: memory.private_bytes, page_table_bytes: memory.page_table_bytes }
+        }),
+        Request::SteadyOpen { function, jobs, lanes, warm_ms } => {
             let warm = Duration::from_millis(warm_ms.into());
-            return steady(
-                peer,
-                talk,
-                &Steady {
-                    function,
-                    jobs,
-                    lanes,
-                    warm,
-                },
-            );
+            return steady(peer, talk, &Steady { function, jobs, lanes, warm });
         }
-        Request::SteadySample | Request::SteadyClose => {
-            Err(PeerError::Engine("no steady session is open".into()))
-        }
+        Request::SteadySample | Request::SteadyClose => Err(PeerError::Engine("no steady session is open".into())),
     };
     talk.answer_result(result);
 }
@@ -141,16 +98,8 @@ fn handle<P: Peer>(peer: &mut P, talk: &mut Conversation, request: Request) {
 type LaneAnswer = Result<(f64, i64), PeerError>;
 
 /// The lane's thread: makes and warms its realm, then one sample per signal until the channel closes.
-fn steady_lane<P: Peer>(
-    peer: &P,
-    want: &Steady,
-    lane: u32,
-    go: &Receiver<()>,
-    answers: &Sender<LaneAnswer>,
-) {
-    let warmed = peer
-        .realm()
-        .and_then(|realm| SteadyLane::warm(realm, &want.function, want.jobs, lane, want.warm));
+fn steady_lane<P: Peer>(peer: &P, want: &Steady, lane: u32, go: &Receiver<()>, answers: &Sender<LaneAnswer>) {
+    let warmed = peer.realm().and_then(|realm| SteadyLane::warm(realm, &want.function, want.jobs, lane, want.warm));
     // Sending fails only when the session has ended; then the lane ends too.
     match warmed {
         Ok(mut warmed) => {
@@ -182,10 +131,7 @@ fn collect(lanes: &[(Sender<()>, Receiver<LaneAnswer>)]) -> Result<Sample, PeerE
     }
     match failure {
         Some(error) => Err(error),
-        None => Ok(Sample {
-            ns: vec![slowest],
-            checksums,
-        }),
+        None => Ok(Sample { ns: vec![slowest], checksums }),
     }
 }
 

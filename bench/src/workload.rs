@@ -44,11 +44,7 @@ mod tests {
     fn every_file_defines_its_function() {
         for workload in WORKLOADS {
             let head = format!("function {}(jobs, lane) {{", workload.name);
-            assert!(
-                workload.source.contains(&head),
-                "{} lacks {head:?}",
-                workload.name
-            );
+            assert!(workload.source.contains(&head), "{} lacks {head:?}", workload.name);
         }
     }
 }

@@ -255,7 +255,8 @@ fn forge(base: &[u8], cells: &Cells, round: u64) -> (Vec<u8>, String) {
         let (at, value, width): (u32, u64, usize) = match random.below(10) {
             0 | 1 if !info.refs.is_empty() => {
                 let at = random.pick(info.refs);
-                let target = if random.below(2) == 0 { any } else { random.pick(&cells.by_kind[random.pick(&kinds)]) };
+                let other = random.pick(&kinds);
+                let target = if random.below(2) == 0 { any } else { random.pick(&cells.by_kind[other]) };
                 (at, u64::from(if random.below(8) == 0 { 0 } else { target }), 4)
             }
             2 => (0, random.below(Kind::ALL.len()) as u64, 1),

@@ -20,15 +20,11 @@ impl Jsc {
         let api = Api::open().map_err(|reason| PeerError::Unavailable {
             peer: "JavaScriptCore".into(),
             reason,
-            remedy:
-                "apt-get install libjavascriptcoregtk-4.1-0 (Debian and Ubuntu), or leave out the \
+            remedy: "apt-get install libjavascriptcoregtk-4.1-0 (Debian and Ubuntu), or leave out the \
                      peers jsc and jsc-sync with --peers"
-                    .into(),
+                .into(),
         })?;
-        Ok(Jsc {
-            api,
-            program: Program::Bare,
-        })
+        Ok(Jsc { api, program: Program::Bare })
     }
 }
 
@@ -47,9 +43,7 @@ impl Peer for Jsc {
     }
 
     fn realm(&self) -> Result<JscRealm<'_>, PeerError> {
-        let mut realm = JscRealm {
-            context: self.api.new_context().map_err(PeerError::Engine)?,
-        };
+        let mut realm = JscRealm { context: self.api.new_context().map_err(PeerError::Engine)? };
         if let Program::Script { source, .. } = &self.program {
             realm.context.run(source).map_err(PeerError::Engine)?;
         }
@@ -68,8 +62,6 @@ impl Realm for JscRealm<'_> {
     }
 
     fn call(&mut self, function: &str, jobs: u32, lane: u32) -> Result<f64, PeerError> {
-        self.context
-            .call_number(function, [f64::from(jobs), f64::from(lane)])
-            .map_err(PeerError::Engine)
+        self.context.call_number(function, [f64::from(jobs), f64::from(lane)]).map_err(PeerError::Engine)
     }
 }

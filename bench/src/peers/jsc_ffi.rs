@@ -20,11 +20,8 @@ type StringRef = *mut c_void;
 type Exception = *mut ValueRef;
 
 /// Names to try, newest first.
-const LIBRARIES: [&str; 3] = [
-    "libjavascriptcoregtk-4.1.so.0",
-    "libjavascriptcoregtk-6.0.so.1",
-    "libjavascriptcoregtk-4.0.so.18",
-];
+const LIBRARIES: [&str; 3] =
+    ["libjavascriptcoregtk-4.1.so.0", "libjavascriptcoregtk-6.0.so.1", "libjavascriptcoregtk-4.0.so.18"];
 
 /// The functions, with the C API's own signatures (JSBase.h, JSContextRef.h, JSValueRef.h,
 /// JSObjectRef.h, JSStringRef.h).
@@ -107,11 +104,7 @@ impl Api {
             string_max_size: find!("JSStringGetMaximumUTF8CStringSize"),
             string_get_utf8: find!("JSStringGetUTF8CString"),
         };
-        Ok(Api {
-            functions,
-            file: mapped_file(name),
-            _library: library,
-        })
+        Ok(Api { functions, file: mapped_file(name), _library: library })
     }
 
     /// The file that was opened, with the version in its name.
@@ -126,11 +119,7 @@ impl Api {
         if raw.is_null() {
             return Err("JSGlobalContextCreate returned null".into());
         }
-        Ok(Context {
-            functions: &self.functions,
-            raw,
-            not_send: PhantomData,
-        })
+        Ok(Context { functions: &self.functions, raw, not_send: PhantomData })
     }
 
     /// A string handle for `text`, which must not contain a NUL.
@@ -203,14 +192,7 @@ impl Context<'_> {
         // SAFETY: as above; the array has as many values as the count says, and a null `this` means the
         // global object.
         let value = unsafe {
-            (self.functions.call)(
-                self.raw,
-                callee,
-                ptr::null_mut(),
-                values.len(),
-                values.as_ptr(),
-                &mut thrown,
-            )
+            (self.functions.call)(self.raw, callee, ptr::null_mut(), values.len(), values.as_ptr(), &mut thrown)
         };
         self.check(thrown)?;
         self.number(value)
@@ -222,14 +204,7 @@ impl Context<'_> {
         // SAFETY: the context is alive and this is the thread that made it; the script is a live handle;
         // null `this` and URL are allowed.
         let value = unsafe {
-            (self.functions.evaluate)(
-                self.raw,
-                script.raw,
-                ptr::null_mut(),
-                ptr::null_mut(),
-                1,
-                &mut thrown,
-            )
+            (self.functions.evaluate)(self.raw, script.raw, ptr::null_mut(), ptr::null_mut(), 1, &mut thrown)
         };
         self.check(thrown)?;
         Ok(value)
@@ -245,11 +220,7 @@ impl Context<'_> {
 
     /// An exception as an error with its text.
     fn check(&self, thrown: ValueRef) -> Result<(), String> {
-        if thrown.is_null() {
-            Ok(())
-        } else {
-            Err(self.text(thrown))
-        }
+        if thrown.is_null() { Ok(()) } else { Err(self.text(thrown)) }
     }
 
     fn text(&self, value: ValueRef) -> String {
@@ -258,17 +229,12 @@ impl Context<'_> {
         if raw.is_null() {
             return "an exception that cannot be converted to a string".into();
         }
-        let string = JsString {
-            functions: self.functions,
-            raw,
-        };
+        let string = JsString { functions: self.functions, raw };
         // SAFETY: the handle is live.
         let room = unsafe { (self.functions.string_max_size)(string.raw) };
         let mut bytes = vec![0u8; room];
         // SAFETY: the buffer has the size that is passed; the function writes at most that much.
-        let written = unsafe {
-            (self.functions.string_get_utf8)(string.raw, bytes.as_mut_ptr().cast(), bytes.len())
-        };
+        let written = unsafe { (self.functions.string_get_utf8)(string.raw, bytes.as_mut_ptr().cast(), bytes.len()) };
         bytes.truncate(written.saturating_sub(1));
         String::from_utf8_lossy(&bytes).into_owned()
     }

@@ -15,9 +15,7 @@ pub struct QuickJs {
 
 impl QuickJs {
     pub fn new() -> QuickJs {
-        QuickJs {
-            program: Program::Bare,
-        }
+        QuickJs { program: Program::Bare }
     }
 }
 
@@ -54,10 +52,7 @@ impl Peer for QuickJs {
     fn realm(&self) -> Result<QuickJsRealm, PeerError> {
         let runtime = Runtime::new().map_err(engine_error)?;
         let context = Context::full(&runtime).map_err(engine_error)?;
-        let realm = QuickJsRealm {
-            context,
-            _runtime: runtime,
-        };
+        let realm = QuickJsRealm { context, _runtime: runtime };
         if let Program::Script { source, .. } = &self.program {
             realm.with(|ctx| ctx.eval_with_options::<(), _>(source.as_str(), sloppy()))?;
         }
@@ -73,15 +68,8 @@ pub struct QuickJsRealm {
 
 impl QuickJsRealm {
     /// Runs `body` in the context; an exception becomes an error with its message and stack.
-    fn with<T>(
-        &self,
-        body: impl for<'js> FnOnce(Ctx<'js>) -> rquickjs::Result<T>,
-    ) -> Result<T, PeerError> {
-        self.context.with(|ctx| {
-            body(ctx.clone())
-                .catch(&ctx)
-                .map_err(|error| PeerError::Engine(error.to_string()))
-        })
+    fn with<T>(&self, body: impl for<'js> FnOnce(Ctx<'js>) -> rquickjs::Result<T>) -> Result<T, PeerError> {
+        self.context.with(|ctx| body(ctx.clone()).catch(&ctx).map_err(|error| PeerError::Engine(error.to_string())))
     }
 }
 

@@ -10,10 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use tempfile::TempDir;
-use zjs_loader::{
-    HostFunctions, HostValue, OpenOptions, PoolOptions, PooledRealm, RealmOptions, RealmPool,
-    Snapshot,
-};
+use zjs_loader::{HostFunctions, HostValue, OpenOptions, PoolOptions, PooledRealm, RealmOptions, RealmPool, Snapshot};
 use zjs_snapshotter::build::{BuildOptions, EntryKind, build};
 
 use crate::peer::{Peer, PeerError, Program, Realm};
@@ -60,10 +57,7 @@ fn engine_error(error: impl std::fmt::Display) -> PeerError {
 
 impl Zjs {
     pub fn new(setting: Setting) -> Result<Zjs, PeerError> {
-        let options = RealmOptions {
-            native_code: setting != Setting::Interpreter,
-            ..Default::default()
-        };
+        let options = RealmOptions { native_code: setting != Setting::Interpreter, ..Default::default() };
         let folder = TempDir::with_prefix("zjs-bench-").map_err(engine_error)?;
         Ok(Zjs { setting, options, folder, files: 0, loaded: None, script: None })
     }
@@ -118,15 +112,10 @@ impl Peer for Zjs {
         let begin = Instant::now();
         // SAFETY: this process wrote the file just now with the snapshotter of this build, under a name
         // that is used once, in a folder of its own that lives as long as `self`.
-        let snapshot = unsafe { Snapshot::open_trusted(&file, OpenOptions::default()) }
-            .map_err(engine_error)?;
+        let snapshot = unsafe { Snapshot::open_trusted(&file, OpenOptions::default()) }.map_err(engine_error)?;
         let opened = begin.elapsed();
         let begin = Instant::now();
-        let options = PoolOptions {
-            realm: self.options.clone(),
-            prepared: PREPARED_SLOTS,
-            ..Default::default()
-        };
+        let options = PoolOptions { realm: self.options.clone(), prepared: PREPARED_SLOTS, ..Default::default() };
         let pool = RealmPool::new(&snapshot, options).map_err(engine_error)?;
         let pooled = begin.elapsed();
         self.loaded = Some(Loaded { snapshot, pool });
@@ -174,9 +163,7 @@ impl ZjsRealm<'_> {
 fn number(what: &str, value: HostValue) -> Result<f64, PeerError> {
     match value {
         HostValue::Number(number) => Ok(number),
-        other => {
-            Err(PeerError::NotAnInteger { what: what.to_string(), found: other.to_string() })
-        }
+        other => Err(PeerError::NotAnInteger { what: what.to_string(), found: other.to_string() }),
     }
 }
 
