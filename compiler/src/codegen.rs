@@ -52,7 +52,6 @@ pub struct Codegen<'a> {
     pub kind: SourceKind,
     pub module: ModuleInfo,
     pub globals: GlobalDeclarations,
-    pub source: &'a str,
 }
 
 /// Where a variable is.

@@ -57,11 +57,6 @@ impl Assembler {
         self.position = offset;
     }
 
-    /// The source offset in force.
-    pub fn position(&self) -> u32 {
-        self.position
-    }
-
     fn mark_position(&mut self) {
         match self.positions.last() {
             Some(&(_, p)) if p == self.position => {}
@@ -193,15 +188,6 @@ impl Assembler {
     pub fn free_to(&mut self, top: Reg) {
         debug_assert!(u32::from(top) <= self.top);
         self.top = u32::from(top);
-    }
-
-    /// Makes sure that registers below `count` exist.
-    pub fn reserve(&mut self, count: u32) {
-        if count > REGISTER_LIMIT {
-            self.overflow = true;
-            return;
-        }
-        self.max = self.max.max(count);
     }
 
     /// Number of registers used at most.

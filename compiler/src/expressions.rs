@@ -267,6 +267,8 @@ impl<'a> Codegen<'a> {
         let is_module = matches!(self.kind, zjs_engine::bytecode::template::SourceKind::Module);
         if is_module {
             self.op(Opcode::LoadUndefined, &[temp]);
+        } else if self.outer.as_ref().is_some_and(|o| !o.in_function) {
+            self.op(Opcode::LoadGlobalThis, &[temp]);
         } else if self.an.funcs[self.f.func as usize].is_top {
             self.op(Opcode::LoadThis, &[temp]);
         } else {

@@ -24,6 +24,8 @@ impl Realm {
         promise::install(self)?;
         proxy::install(self)?;
         typed_array::install(self)?;
+        base64::install(self)?;
+        atomics::install(self)?;
         string::install(self)?;
         number::install(self)?;
         math::install(self)?;

@@ -6,6 +6,8 @@
 pub mod array;
 pub mod array_buffer;
 pub mod async_generator;
+pub mod atomics;
+pub mod base64;
 pub mod bigint;
 pub mod collections;
 pub mod console;
@@ -151,6 +153,8 @@ pub static MODULES: &[&[Builtin]] = &[
     async_generator::TABLE,  // 22
     iterator_helpers::TABLE, // 23
     disposable::TABLE,       // 24
+    atomics::TABLE,          // 25
+    base64::TABLE,           // 26
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {

@@ -803,6 +803,7 @@ impl Realm {
     }
 
     /// EvaluateImportCall (13.3.10.2): a promise of the namespace.
+    #[inline(never)]
     pub(crate) fn import_call(&mut self, fp: u32, specifier: Value, options: Value) -> Completion {
         let promise = self.new_promise(Intrinsic::PromisePrototype)?;
         let referrer = self.cage.r(self.frame_script(fp), 8);
@@ -876,6 +877,7 @@ impl Realm {
     }
 
     /// import.meta (13.3.12.1): an object without prototype whose `url` is the module's name.
+    #[inline(never)]
     pub(crate) fn import_meta(&mut self, fp: u32) -> Completion {
         let script = Value::cell(self.frame_script(fp));
         let Some(module) = self.find_module(script)? else {

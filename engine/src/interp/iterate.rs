@@ -111,7 +111,10 @@ impl Realm {
             }
             self.cage.set(list, 16, Value::int(position as i32 + 1).0);
             let name = Value(self.cage.get(list, 24 + 8 * position));
-            // A name that was deleted meanwhile is skipped.
+            // A name that was deleted meanwhile is skipped; a proxy is not asked again.
+            if self.cage.is(object.as_ref(), Kind::Proxy) {
+                return Ok(Some(name));
+            }
             let key = self.property_key_of(name)?;
             if self.has_property(object.as_ref(), key)? {
                 return Ok(Some(name));

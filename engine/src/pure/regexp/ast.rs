@@ -1,11 +1,11 @@
 //! Patterns as trees, and their parser (ECMA-262 22.2.1 and B.1.2).
 //!
 //! Invariant: whatever this parser accepts is valid and means what the specification says; whatever it does
-//! not know (property escapes, set notation, Unicode case folding, modifiers, rarities of Annex B) and whatever
-//! is wrong gives `None`, and the general matcher decides. It is no validator.
+//! not know (set notation, properties together with folding, modifiers, repeated names) and whatever is wrong
+//! gives `None`, and the general matcher decides. It is no validator.
 
 use super::RegExpFlags;
-use super::class::CharSet;
+use super::class::{CharSet, ClassParts, Folding, Property};
 
 /// Deepest nesting of groups.
 const DEPTH_MAX: u32 = 200;
@@ -19,7 +19,7 @@ pub enum Node {
     Char(u32),
     /// `.`
     Any,
-    Class { set: CharSet, inverted: bool },
+    Class(ClassParts),
     Sequence(Vec<Node>),
     Alternatives(Vec<Node>),
     /// A capturing group.
@@ -45,11 +45,12 @@ pub struct Pattern {
 
 /// Parses a pattern; `groups` and `names` are what a scan of the source found (groups by name, each once).
 pub fn parse(source: &[u32], flags: RegExpFlags, groups: u32, names: &[super::GroupName]) -> Option<Pattern> {
-    if flags.has(b'v') || (flags.is_unicode() && flags.has(b'i')) || names.iter().any(|name| name.groups.len() > 1) {
+    if flags.has(b'v') || names.iter().any(|name| name.groups.len() > 1) {
         return None;
     }
     let unicode = flags.is_unicode();
-    let mut parser = Parser { source, at: 0, unicode, groups: 0, total: groups, names, depth: 0 };
+    let folding = super::code::folding(flags);
+    let mut parser = Parser { source, at: 0, unicode, folding, groups: 0, total: groups, names, depth: 0 };
     let root = parser.alternatives()?;
     (parser.at == source.len() && parser.groups == groups).then_some(Pattern { root, groups })
 }
@@ -58,6 +59,7 @@ struct Parser<'a> {
     source: &'a [u32],
     at: usize,
     unicode: bool,
+    folding: Folding,
     groups: u32,
     total: u32,
     names: &'a [super::GroupName],
@@ -68,6 +70,7 @@ struct Parser<'a> {
 enum Atom {
     Char(u32),
     Set(CharSet),
+    Property(Property),
 }
 
 impl Parser<'_> {
@@ -287,7 +290,11 @@ impl Parser<'_> {
                 self.at += 1;
                 let node = match self.escape(false)? {
                     Atom::Char(c) => Node::Char(c),
-                    Atom::Set(set) => Node::Class { set, inverted: false },
+                    atom => {
+                        let mut parts = ClassParts::default();
+                        add_atom(&mut parts, atom);
+                        Node::Class(parts)
+                    }
                 };
                 Some((node, true))
             }
@@ -302,8 +309,8 @@ impl Parser<'_> {
         Some(match letter {
             'd' => Atom::Set(CharSet::digits()),
             'D' => Atom::Set(CharSet::digits().inverted()),
-            'w' => Atom::Set(CharSet::word()),
-            'W' => Atom::Set(CharSet::word().inverted()),
+            'w' => Atom::Set(CharSet::word(self.folding)),
+            'W' => Atom::Set(CharSet::word(self.folding).inverted()),
             's' => Atom::Set(CharSet::space()),
             'S' => Atom::Set(CharSet::space().inverted()),
             't' => Atom::Char(9),
@@ -320,13 +327,33 @@ impl Parser<'_> {
             }
             'c' => Atom::Char(self.control(in_class)?),
             'k' if self.unicode || !self.names.is_empty() => return None,
-            'p' | 'P' if self.unicode => return None,
-            'x' => Atom::Char(self.hex(2)?),
-            'u' => Atom::Char(self.unicode_escape()?),
+            'p' | 'P' if self.unicode => Atom::Property(self.property(letter)?),
+            // Without digits the letter is itself (B.1.2).
+            'x' => Atom::Char(self.hex(2).or((!self.unicode).then_some(c))?),
+            'u' => Atom::Char(self.unicode_escape().or((!self.unicode).then_some(c))?),
             // Identity escapes: only syntax characters with u; never what other engines extend (letters) there.
             _ if self.unicode && !"^$\\.*+?()[]{}|/".contains(letter) => return None,
             _ => Atom::Char(c),
         })
+    }
+
+    /// `{...}` of a property escape.
+    fn property(&mut self, letter: char) -> Option<Property> {
+        if self.folding != Folding::None {
+            return None;
+        }
+        let mut escape = format!("\\{letter}");
+        loop {
+            let c = self.peek()?;
+            self.at += 1;
+            if !(c.is_ascii_alphanumeric() || matches!(c, '{' | '}' | '_' | '=')) {
+                return None;
+            }
+            escape.push(c);
+            if c == '}' {
+                return Property::new(&escape);
+            }
+        }
     }
 
     /// LegacyOctalEscapeSequence (B.1.2): up to \377; \8 and \9 are themselves.
@@ -404,30 +431,29 @@ impl Parser<'_> {
 
     /// A class behind its opening bracket.
     fn class(&mut self) -> Option<Node> {
-        let inverted = self.eat('^');
-        let mut set = CharSet::default();
+        let mut parts = ClassParts { inverted: self.eat('^'), ..Default::default() };
         while !self.eat(']') {
             let first = self.class_atom()?;
             let is_range = self.peek() == Some('-') && !matches!(self.peek_at(1), None | Some(']'));
             if !is_range {
-                add_atom(&mut set, &first);
+                add_atom(&mut parts, first);
                 continue;
             }
             self.at += 1;
             let second = self.class_atom()?;
             match (&first, &second) {
-                (Atom::Char(low), Atom::Char(high)) if low <= high => set.add(*low, *high),
+                (Atom::Char(low), Atom::Char(high)) if low <= high => parts.set.add(*low, *high),
                 (Atom::Char(_), Atom::Char(_)) => return None,
                 _ if self.unicode => return None,
                 // Annex B: a hyphen beside a set is itself.
                 _ => {
-                    add_atom(&mut set, &first);
-                    add_atom(&mut set, &second);
-                    set.add(0x2D, 0x2D);
+                    add_atom(&mut parts, first);
+                    add_atom(&mut parts, second);
+                    parts.set.add(0x2D, 0x2D);
                 }
             }
         }
-        Some(Node::Class { set, inverted })
+        Some(Node::Class(parts))
     }
 
     fn class_atom(&mut self) -> Option<Atom> {
@@ -437,9 +463,10 @@ impl Parser<'_> {
     }
 }
 
-fn add_atom(set: &mut CharSet, atom: &Atom) {
+fn add_atom(parts: &mut ClassParts, atom: Atom) {
     match atom {
-        Atom::Char(c) => set.add(*c, *c),
-        Atom::Set(other) => set.add_set(other),
+        Atom::Char(c) => parts.set.add(c, c),
+        Atom::Set(other) => parts.set.add_set(&other),
+        Atom::Property(property) => parts.properties.push(property),
     }
 }

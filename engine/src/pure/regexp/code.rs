@@ -5,7 +5,7 @@
 
 use super::RegExpFlags;
 use super::ast::{Node, Pattern, UNBOUNDED};
-use super::class::{Class, canonicalize};
+use super::class::{Class, Folding};
 
 /// Most instructions of a program; larger patterns are left to the general matcher.
 const CODE_MAX: usize = 20_000;
@@ -111,14 +111,26 @@ pub struct Code {
     pub loops: Vec<AtomLoop>,
     pub counters: Vec<Counter>,
     pub looks: Vec<Look>,
+    /// By instruction: what the next character must be for execution from there to go anywhere, as far as
+    /// that is plain. Saves the frames of choices that fail at once.
+    pub probes: Vec<Option<Atom>>,
     pub registers: u32,
     pub slots: u32,
-    pub fold: bool,
+    pub folding: Folding,
     pub unicode: bool,
     /// Every match begins at the start of the input.
     pub anchored: bool,
     /// `None` where a match may be empty or begin with anything.
     pub first: Option<Box<FirstUnits>>,
+}
+
+/// How a pattern with these flags ignores case.
+pub fn folding(flags: RegExpFlags) -> Folding {
+    match (flags.has(b'i'), flags.is_unicode()) {
+        (false, _) => Folding::None,
+        (true, false) => Folding::Upper,
+        (true, true) => Folding::Unicode,
+    }
 }
 
 /// Compiles; `None` when the program would be too large.
@@ -131,9 +143,10 @@ pub fn compile(pattern: &Pattern, flags: RegExpFlags) -> Option<Code> {
             loops: Vec::new(),
             counters: Vec::new(),
             looks: Vec::new(),
+            probes: Vec::new(),
             registers: 0,
             slots: 2 * (pattern.groups + 1),
-            fold: flags.has(b'i'),
+            folding: folding(flags),
             unicode: flags.is_unicode(),
             anchored: !flags.has(b'm') && is_anchored(&pattern.root),
             first: None,
@@ -143,11 +156,36 @@ pub fn compile(pattern: &Pattern, flags: RegExpFlags) -> Option<Code> {
     };
     compiler.node(&pattern.root, false)?;
     compiler.push(Inst::Match)?;
+    compiler.code.probes = (0..compiler.code.insts.len()).map(|pc| probe(&compiler.code, pc)).collect();
     let mut first = FirstUnits { low: [false; 256], high: false };
     if !compiler.first_units(&pattern.root, &mut first) && !(first.high && first.low.iter().all(|&b| b)) {
         compiler.code.first = Some(Box::new(first));
     }
     Some(compiler.code)
+}
+
+/// The atom that must match first from `pc` on, see [`Code::probes`].
+fn probe(code: &Code, pc: usize) -> Option<Atom> {
+    let mut pc = pc;
+    for _ in 0..8 {
+        match *code.insts.get(pc)? {
+            Inst::One { atom, back: false } => return Some(atom),
+            Inst::Literal { start, .. } => {
+                let unit = u32::from(*code.literals.get(start as usize)?);
+                // Half of a pair is not the character that the matcher reads.
+                let is_surrogate = (0xD800..0xE000).contains(&unit);
+                return (!(code.unicode && is_surrogate)).then_some(Atom::Char(unit));
+            }
+            Inst::Loop(index) => {
+                let one = code.loops.get(index as usize)?;
+                return (one.min > 0 && !one.back).then_some(one.atom);
+            }
+            Inst::Save(_) | Inst::ResetGroups { .. } | Inst::Mark(_) | Inst::Zero(_) | Inst::CounterEnter(_) => pc += 1,
+            Inst::Jump(target) => pc = target as usize,
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn is_anchored(node: &Node) -> bool {
@@ -187,16 +225,12 @@ impl Compiler {
     /// The atom of a node that matches exactly one character.
     fn atom(&mut self, node: &Node) -> Option<Atom> {
         Some(match node {
-            Node::Char(c) if self.code.fold => {
-                let canonical = canonicalize(*c);
-                // Most characters have no case.
-                if canonical == *c && !c_has_lower(*c) { Atom::Char(*c) } else { Atom::Folded(canonical) }
-            }
+            Node::Char(c) if self.has_case(*c) => Atom::Folded(self.code.folding.canonicalize(*c)),
             Node::Char(c) => Atom::Char(*c),
             Node::Any if self.dot_all => Atom::AnyAtAll,
             Node::Any => Atom::Any,
-            Node::Class { set, inverted } => {
-                let class = Class::new(set, *inverted, self.code.fold);
+            Node::Class(parts) => {
+                let class = Class::new(parts, self.code.folding);
                 self.code.classes.push(class);
                 Atom::Class(self.code.classes.len() as u32 - 1)
             }
@@ -207,7 +241,7 @@ impl Compiler {
     fn node(&mut self, node: &Node, back: bool) -> Option<()> {
         match node {
             Node::Empty => {}
-            Node::Char(_) | Node::Any | Node::Class { .. } => {
+            Node::Char(_) | Node::Any | Node::Class(_) => {
                 let atom = self.atom(node)?;
                 self.push(Inst::One { atom, back })?;
             }
@@ -273,11 +307,22 @@ impl Compiler {
         Some(())
     }
 
+    /// Whether other characters may match where `c` stands. Errs on the side of yes above ASCII.
+    fn has_case(&self, c: u32) -> bool {
+        match c {
+            _ if self.code.folding == Folding::None => false,
+            0..0x80 => u8::try_from(c).is_ok_and(|b| b.is_ascii_alphabetic()),
+            // Clearly caseless scripts.
+            0x3000..=0x9FFF => false,
+            _ => true,
+        }
+    }
+
     /// Whether a node may be compared unit by unit. A lone surrogate with `u` must not match half a pair.
     fn is_literal(&self, node: &Node) -> bool {
         match node {
             Node::Char(c) if self.code.unicode && (0xD800..0xE000).contains(c) => false,
-            Node::Char(c) => !self.code.fold || (canonicalize(*c) == *c && !c_has_lower(*c)),
+            Node::Char(c) => !self.has_case(*c),
             _ => false,
         }
     }
@@ -305,7 +350,7 @@ impl Compiler {
         if max == 0 {
             return Some(());
         }
-        if matches!(body, Node::Char(_) | Node::Any | Node::Class { .. }) {
+        if matches!(body, Node::Char(_) | Node::Any | Node::Class(_)) {
             let atom = self.atom(body)?;
             self.code.loops.push(AtomLoop { atom, min, max, greedy, back });
             self.push(Inst::Loop(self.code.loops.len() as u32 - 1))?;
@@ -369,8 +414,8 @@ impl Compiler {
                 first.high = true;
                 false
             }
-            Node::Class { set, inverted } => {
-                let class = Class::new(set, *inverted, self.code.fold);
+            Node::Class(parts) => {
+                let class = Class::new(parts, self.code.folding);
                 for c in 0..256 {
                     first.low[c as usize] |= class.contains(c);
                 }
@@ -391,33 +436,26 @@ impl Compiler {
     }
 
     fn first_char(&self, c: u32, first: &mut FirstUnits) {
-        if !self.code.fold {
+        if !self.has_case(c) {
             match first.low.get_mut(c as usize) {
                 Some(slot) => *slot = true,
                 None => first.high = true,
             }
             return;
         }
-        let canonical = canonicalize(c);
+        let folding = self.code.folding;
+        let canonical = folding.canonicalize(c);
         for unit in 0..256 {
-            first.low[unit as usize] |= canonicalize(unit) == canonical;
+            first.low[unit as usize] |= folding.canonicalize(unit) == canonical;
         }
-        first.high |= c >= 0x80;
+        // With u even k and s have relatives above Latin-1.
+        first.high |= c >= 0x80 || folding == Folding::Unicode;
     }
-}
-
-/// Whether another character folds to `c`, which is its own canonical form.
-fn c_has_lower(c: u32) -> bool {
-    if c < 0x80 {
-        return (0x41..=0x5A).contains(&c);
-    }
-    // Above ASCII the check is not worth its exactness: only clearly caseless scripts are caseless.
-    !(0x3000..=0x9FFF).contains(&c)
 }
 
 fn may_be_empty(node: &Node) -> bool {
     match node {
-        Node::Char(_) | Node::Any | Node::Class { .. } => false,
+        Node::Char(_) | Node::Any | Node::Class(_) => false,
         Node::Sequence(items) => items.iter().all(may_be_empty),
         Node::Alternatives(all) => all.iter().any(may_be_empty),
         Node::Group { body, .. } => may_be_empty(body),

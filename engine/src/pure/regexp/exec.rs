@@ -4,7 +4,7 @@
 //! are changed in place and their old contents pushed. Invariants: the native stack does not grow with the
 //! subject or the pattern; every backtracking step is counted against a limit; the frame stack is bounded.
 
-use super::class::canonicalize;
+use super::class::Folding;
 use super::code::{Atom, AtomLoop, Code, Inst};
 use super::{Captures, NO_POSITION};
 
@@ -190,7 +190,7 @@ impl<S: Subject> Matcher<'_, S> {
     fn atom_matches(&self, atom: Atom, c: u32) -> bool {
         match atom {
             Atom::Char(expected) => c == expected,
-            Atom::Folded(expected) => canonicalize(c) == expected,
+            Atom::Folded(expected) => self.code.folding.canonicalize(c) == expected,
             Atom::Any => !is_line_terminator(c),
             Atom::AnyAtAll => true,
             Atom::Class(index) => self.code.classes[index as usize].contains(c),
@@ -202,6 +202,15 @@ impl<S: Subject> Matcher<'_, S> {
     fn step(&self, atom: Atom, back: bool, at: usize) -> Option<usize> {
         let (c, next) = if back { self.previous(at) } else { self.next(at) }?;
         self.atom_matches(atom, c).then_some(next)
+    }
+
+    /// Whether execution from `pc` on fails with the very next character.
+    #[inline(always)]
+    fn fails_at_once(&self, pc: u32, at: usize) -> bool {
+        match self.code.probes[pc as usize] {
+            Some(atom) => self.step(atom, false, at).is_none(),
+            None => false,
+        }
     }
 
     fn push(&mut self, frame: Frame) -> Result<(), Exhausted> {
@@ -260,22 +269,62 @@ impl<S: Subject> Matcher<'_, S> {
                     let back = self.code.loops[index as usize].back;
                     let shorter = if back { self.next(at as usize) } else { self.previous(at as usize) };
                     let Some((_, at)) = shorter else { continue };
-                    if at as u32 != least {
-                        self.scratch.frames.push(Frame::Shrink { index, pc, least, at: at as u32 });
+                    if let Some(at) = self.shrink(index, pc, least, at)? {
+                        return Ok(Some((pc, at)));
                     }
-                    return Ok(Some((pc, at)));
                 }
                 Frame::Extend { index, pc, more, at } => {
                     let one = self.code.loops[index as usize];
                     let Some(at) = self.step(one.atom, one.back, at as usize) else { continue };
-                    if more > 1 {
-                        self.scratch.frames.push(Frame::Extend { index, pc, more: more - 1, at: at as u32 });
+                    if let Some(at) = self.extend(index, pc, more - 1, at)? {
+                        return Ok(Some((pc, at)));
                     }
-                    return Ok(Some((pc, at)));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// From `at` down to `least`, the first end of a greedy loop from which the rest may match; what is below
+    /// it is pushed for later.
+    #[inline]
+    fn shrink(&mut self, index: u32, pc: u32, least: u32, at: usize) -> Result<Option<usize>, Exhausted> {
+        let back = self.code.loops[index as usize].back;
+        let mut at = at;
+        while self.fails_at_once(pc, at) {
+            self.steps += 1;
+            if at as u32 == least {
+                return Ok(None);
+            }
+            let shorter = if back { self.next(at) } else { self.previous(at) };
+            let Some((_, next)) = shorter else { return Ok(None) };
+            at = next;
+        }
+        if at as u32 != least {
+            self.push(Frame::Shrink { index, pc, least, at: at as u32 })?;
+        }
+        Ok(Some(at))
+    }
+
+    /// From `at` on, the first end of a lazy loop from which the rest may match, at most `more` characters
+    /// away.
+    #[inline]
+    fn extend(&mut self, index: u32, pc: u32, more: u32, at: usize) -> Result<Option<usize>, Exhausted> {
+        let one = self.code.loops[index as usize];
+        let (mut at, mut more) = (at, more);
+        while self.fails_at_once(pc, at) {
+            self.steps += 1;
+            if more == 0 {
+                return Ok(None);
+            }
+            let Some(next) = self.step(one.atom, one.back, at) else { return Ok(None) };
+            at = next;
+            more -= 1;
+        }
+        if more > 0 {
+            self.push(Frame::Extend { index, pc, more, at: at as u32 })?;
+        }
+        Ok(Some(at))
     }
 
     /// Runs until the match is complete (its end) or fails.
@@ -304,7 +353,13 @@ impl<S: Subject> Matcher<'_, S> {
                     None => return Ok(None),
                 },
                 Inst::Split { first, second } => {
-                    self.push(Frame::Choice { pc: second, at: at as u32 })?;
+                    if self.fails_at_once(first, at) {
+                        pc = second;
+                        continue;
+                    }
+                    if !self.fails_at_once(second, at) {
+                        self.push(Frame::Choice { pc: second, at: at as u32 })?;
+                    }
                     pc = first;
                     continue;
                 }
@@ -376,8 +431,8 @@ impl<S: Subject> Matcher<'_, S> {
                     }
                 }
                 Inst::WordBoundary { negated } => {
-                    let before = at > 0 && is_word(self.subject.unit(at - 1));
-                    let after = at < self.subject.len() && is_word(self.subject.unit(at));
+                    let before = at > 0 && self.is_word(self.subject.unit(at - 1));
+                    let after = at < self.subject.len() && self.is_word(self.subject.unit(at));
                     if (before != after) == negated {
                         return Ok(None);
                     }
@@ -436,16 +491,12 @@ impl<S: Subject> Matcher<'_, S> {
             return Ok(Some(at));
         }
         if !one.greedy {
-            self.push(Frame::Extend { index, pc, more, at: at as u32 })?;
-            return Ok(Some(at));
+            return self.extend(index, pc, more, at);
         }
         let least = at;
         at = self.run_atom(one, at, more);
         self.steps += (at.abs_diff(least) / 16) as u64;
-        if at != least {
-            self.push(Frame::Shrink { index, pc, least: least as u32, at: at as u32 })?;
-        }
-        Ok(Some(at))
+        self.shrink(index, pc, least as u32, at)
     }
 
     /// As many characters of the atom as there are, at most `most`: a loop per sort of atom.
@@ -470,7 +521,10 @@ impl<S: Subject> Matcher<'_, S> {
             }
             Atom::Any => self.run_while(at, end, |c| !is_line_terminator(c)),
             Atom::Char(expected) => self.run_while(at, end, |c| c == expected),
-            Atom::Folded(expected) => self.run_while(at, end, |c| canonicalize(c) == expected),
+            Atom::Folded(expected) => {
+                let folding = self.code.folding;
+                self.run_while(at, end, |c| folding.canonicalize(c) == expected)
+            }
         }
     }
 
@@ -507,6 +561,15 @@ impl<S: Subject> Matcher<'_, S> {
         self.scratch.frames.truncate(kept);
     }
 
+    /// IsWordChar (22.2.2.4.3)
+    fn is_word(&self, c: u32) -> bool {
+        match c {
+            0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A => true,
+            0x17F | 0x212A => self.code.folding == Folding::Unicode,
+            _ => false,
+        }
+    }
+
     /// BackreferenceMatcher (22.2.2.7.2)
     fn back_reference(&self, group: u32, back: bool, at: usize) -> Option<usize> {
         let (start, end) = (self.slots[2 * group as usize], self.slots[2 * group as usize + 1]);
@@ -518,19 +581,20 @@ impl<S: Subject> Matcher<'_, S> {
         if from + length > self.subject.len() {
             return None;
         }
-        let same = (0..length).all(|i| {
-            let (a, b) = (self.subject.unit(start as usize + i), self.subject.unit(from + i));
-            a == b || (self.code.fold && canonicalize(a) == canonicalize(b))
-        });
+        let folding = self.code.folding;
+        let mut i = 0;
+        let mut same = true;
+        while same && i < length {
+            // Folding keeps the number of units of a character.
+            let (a, next) = self.next(start as usize + i)?;
+            let (b, _) = self.next(from + i)?;
+            same = a == b || folding.canonicalize(a) == folding.canonicalize(b);
+            i = next - start as usize;
+        }
         same.then_some(if back { from } else { from + length })
     }
 }
 
 fn is_line_terminator(c: u32) -> bool {
     matches!(c, 0x0A | 0x0D | 0x2028 | 0x2029)
-}
-
-/// IsWordChar (22.2.2.4.3) without Unicode folding.
-fn is_word(c: u32) -> bool {
-    matches!(c, 0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A)
 }
