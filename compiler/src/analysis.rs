@@ -311,7 +311,8 @@ impl<'a> Analyzer<'a> {
         if kind != ScopeKind::Function || info.arguments == NONE {
             return;
         }
-        if !info.strict && info.simple_params && info.params_assigned && !info.arguments_escape {
+        // The cheap form reads the arguments where they arrived: in the parameters' registers.
+        if info.params_assigned || !info.simple_params {
             self.out.funcs[func as usize].arguments_escape = true;
         }
         let info = &self.out.funcs[func as usize];
@@ -421,7 +422,12 @@ impl<'a> Analyzer<'a> {
         let index = open.index;
         let func = self.out.scopes[index as usize].func;
         self.hoist_annex_b(&mut open, ScopeKind::Top, func);
+        if self.top == TopKind::Module && self.out.scopes[index as usize].has_eval {
+            // An eval cannot see otherwise that `this` is undefined here.
+            self.declare(index, "this", BindKind::Pseudo, 0);
+        }
         for item in std::mem::take(&mut open.uses) {
+            self.out.free_arguments |= item.name == "arguments";
             if let Some(&binding) = self.out.scopes[index as usize].names.get(item.name) {
                 self.resolve(binding, item);
             }

@@ -220,7 +220,7 @@ impl<'a> Codegen<'a> {
         let Some(operator) = a.operator.to_binary_operator() else { return };
         let Some(target) = self.target(simple, a.right.span(), true) else { return };
         // The old value is read before the right side runs.
-        let mut result = self.top();
+        let result;
         let old = match &target {
             Target::Var(var) if var.dynamic.is_empty() && matches!(var.place, Place::Reg(_)) => {
                 let reg = match self.var_register(var) {
@@ -230,10 +230,10 @@ impl<'a> Codegen<'a> {
                 let binding = self.find_binding(var.name);
                 let span = a.right.span();
                 let clobbered = binding.is_some_and(|b| self.written_in(b, span.start, span.end));
-                match self.direct_register(var) {
-                    Some(direct) => result = direct,
-                    None => result = self.temp(),
-                }
+                result = match self.direct_register(var) {
+                    Some(direct) => direct,
+                    None => self.temp(),
+                };
                 if clobbered {
                     let temp = self.temp();
                     self.mov(temp, reg);

@@ -140,8 +140,8 @@ impl<'a> Codegen<'a> {
         let constant = self.f.asm.constant(Constant::Function(index));
         let env = self.current_env();
         self.at(c.heritage.as_ref().map_or(c.span.start, |h| h.expression.span().start));
+        // The engine makes the prototype the constructor's home object.
         self.op(Opcode::NewClass, &[base, heritage, constant, env]);
-        self.op(Opcode::SetHomeObject, &[base, base + 1]);
         self.free(inner);
     }
 

@@ -36,8 +36,10 @@ pub struct FunctionState<'a> {
     pub this_loaded: bool,
     /// Where the optional chain that is being compiled goes when it stops early.
     pub chain: Option<Label>,
-    /// Class whose fields a base constructor runs.
+    /// Registers that start as undefined.
     pub init_count: u16,
+    /// Loops around the current place.
+    pub loop_depth: u32,
 }
 
 /// Code generation for one source.
@@ -52,7 +54,6 @@ pub struct Codegen<'a> {
     pub kind: SourceKind,
     pub module: ModuleInfo,
     pub globals: GlobalDeclarations,
-    pub source: &'a str,
 }
 
 /// Where a variable is.
@@ -152,7 +153,7 @@ impl<'a> Codegen<'a> {
     }
 
     pub fn is_local(&self, reg: Reg) -> bool {
-        self.f.locals.get(usize::from(reg)).copied().unwrap_or(false)
+        reg >= crate::emit::PIN_BASE || self.f.locals.get(usize::from(reg)).copied().unwrap_or(false)
     }
 
     pub fn mov(&mut self, dst: Reg, src: Reg) {

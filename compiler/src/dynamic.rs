@@ -84,6 +84,7 @@ impl<'a> Codegen<'a> {
                         BindingMode::Let => (BindKind::Let, true),
                         BindingMode::Const => (BindKind::Const, true),
                         BindingMode::FunctionName => (BindKind::FunctionName, false),
+                        BindingMode::Import => (BindKind::Import, false),
                     };
                     return Var { name, place, kind, check, dynamic };
                 }
@@ -215,6 +216,7 @@ impl<'a> Codegen<'a> {
                         continue;
                     }
                     let mode = match b.kind {
+                        BindKind::Import => BindingMode::Import,
                         _ if b.kind.is_const() => BindingMode::Const,
                         BindKind::FunctionName => BindingMode::FunctionName,
                         _ if b.tdz => BindingMode::Let,

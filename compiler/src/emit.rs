@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use zjs_engine::bytecode::opcode::{NO_IC, Opcode};
+use zjs_engine::bytecode::opcode::{NO_IC, Opcode, Operand};
 use zjs_engine::bytecode::template::{Constant, Handler, JsStr};
 
 /// A register number.
@@ -17,8 +17,20 @@ pub type Reg = u16;
 pub struct Label(u32);
 
 const UNBOUND: u32 = u32::MAX;
+/// Numbers from here on stand for pinned constants until the function is finished.
+pub const PIN_BASE: Reg = 0xF000;
+/// Constants that one function keeps in registers.
+const PINS_MAX: usize = 8;
 /// Register numbers stay below this, so that a call block never wraps around.
 const REGISTER_LIMIT: u32 = 60_000;
+
+/// A constant that loops keep in a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pin {
+    Int(i32),
+    /// Index into the constants.
+    Constant(u16),
+}
 
 #[derive(PartialEq, Eq, Hash)]
 enum ConstKey {
@@ -39,6 +51,7 @@ pub struct Assembler {
     patches: Vec<(u32, u32, Label)>,
     /// Instructions that run before everything else; put in front when the function is finished.
     pub prologue: Vec<u16>,
+    pins: Vec<Pin>,
     ic_count: u32,
     top: u32,
     max: u32,
@@ -55,11 +68,6 @@ impl Assembler {
     /// Source offset of the instructions that follow.
     pub fn at(&mut self, offset: u32) {
         self.position = offset;
-    }
-
-    /// The source offset in force.
-    pub fn position(&self) -> u32 {
-        self.position
     }
 
     fn mark_position(&mut self) {
@@ -195,22 +203,66 @@ impl Assembler {
         self.top = u32::from(top);
     }
 
-    /// Makes sure that registers below `count` exist.
-    pub fn reserve(&mut self, count: u32) {
-        if count > REGISTER_LIMIT {
-            self.overflow = true;
-            return;
-        }
-        self.max = self.max.max(count);
-    }
-
     /// Number of registers used at most.
     pub fn register_count(&self) -> u16 {
         self.max as u16
     }
 
-    /// Resolves jumps and puts the prologue in front.
-    pub fn finish(&mut self) {
+    /// The register that holds `pin` in the whole function, while there are some left.
+    pub fn pin(&mut self, pin: Pin) -> Option<Reg> {
+        let index = match self.pins.iter().position(|p| *p == pin) {
+            Some(index) => index,
+            None if self.pins.len() < PINS_MAX => {
+                self.pins.push(pin);
+                self.pins.len() - 1
+            }
+            None => return None,
+        };
+        Some(PIN_BASE + index as Reg)
+    }
+
+    /// Gives pinned constants the registers behind `first`, moving all others up.
+    fn place_pins(&mut self, first: Reg) {
+        let count = self.pins.len() as u16;
+        if count == 0 {
+            return;
+        }
+        let renumber = |r: Reg| match r {
+            _ if r >= PIN_BASE => first + (r - PIN_BASE),
+            _ if r >= first => r + count,
+            _ => r,
+        };
+        let mut at = 0usize;
+        while let Some(op) = self.code.get(at).and_then(|&raw| Opcode::from_raw(raw)) {
+            let mut unit = at + 1;
+            for operand in op.operands() {
+                if matches!(operand, Operand::W | Operand::R | Operand::RW | Operand::B) {
+                    self.code[unit] = renumber(self.code[unit]);
+                }
+                unit += operand.units();
+            }
+            at += op.length_units();
+        }
+        for handler in &mut self.handlers {
+            handler.register = renumber(handler.register);
+        }
+        self.max += u32::from(count);
+    }
+
+    /// Resolves jumps, puts the prologue in front and places pinned constants behind register `first`.
+    pub fn finish(&mut self, first: Reg) {
+        for (i, pin) in self.pins.iter().enumerate() {
+            let register = PIN_BASE + i as Reg;
+            match *pin {
+                Pin::Int(value) => self.prologue.extend_from_slice(&[
+                    Opcode::LoadInt as u16,
+                    register,
+                    value as u32 as u16,
+                    (value as u32 >> 16) as u16,
+                ]),
+                Pin::Constant(c) => self.prologue.extend_from_slice(&[Opcode::LoadConst as u16, register, c]),
+            }
+        }
         for &(start, operand, label) in &self.patches {
             let target = self.labels[label.0 as usize];
             debug_assert_ne!(target, UNBOUND, "label was never bound");
@@ -233,5 +285,6 @@ impl Assembler {
                 handler.target += shift;
             }
         }
+        self.place_pins(first);
     }
 }

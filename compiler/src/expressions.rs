@@ -10,7 +10,7 @@ use zjs_engine::bytecode::opcode::Opcode;
 use zjs_engine::bytecode::template::FunctionKind;
 
 use crate::codegen::{Codegen, Place};
-use crate::emit::{Label, Reg};
+use crate::emit::{Label, Pin, Reg};
 use crate::functions::Name;
 use crate::literals::int_literal;
 use crate::scope::NONE;
@@ -35,11 +35,32 @@ impl<'a> Codegen<'a> {
             }
             Expression::ThisExpression(_) => self.this_register(e.span().start),
             _ => {
+                if let Some(reg) = self.pinned(e) {
+                    return reg;
+                }
                 let temp = self.temp();
                 self.expr_into(e, temp);
                 temp
             }
         }
+    }
+
+    /// Inside loops, number and string operands are loaded once, at the start of the function.
+    fn pinned(&mut self, e: &Expression<'a>) -> Option<Reg> {
+        if self.f.loop_depth == 0 {
+            return None;
+        }
+        let pin = match e {
+            Expression::StringLiteral(s) if !s.lone_surrogates => {
+                Pin::Constant(self.f.asm.name(s.value.as_str()))
+            }
+            Expression::NumericLiteral(n) => match int_literal(e) {
+                Some(int) => Pin::Int(int),
+                None => Pin::Constant(self.f.asm.number(n.value)),
+            },
+            _ => Pin::Int(int_literal(e)?),
+        };
+        self.f.asm.pin(pin)
     }
 
     /// Like `expr`, for an operand that must keep its value while `later` is evaluated.
@@ -104,7 +125,10 @@ impl<'a> Codegen<'a> {
 
     /// Evaluates into `dst`.
     pub fn expr_into(&mut self, e: &Expression<'a>, dst: Reg) {
+        // A destination may be the next argument of a call block: temporaries must not stay behind it.
+        let mark = self.top();
         stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.expr_into_inner(e, dst));
+        self.free(mark);
     }
 
     fn expr_into_inner(&mut self, e: &Expression<'a>, dst: Reg) {
@@ -264,6 +288,8 @@ impl<'a> Codegen<'a> {
         let is_module = matches!(self.kind, zjs_engine::bytecode::template::SourceKind::Module);
         if is_module {
             self.op(Opcode::LoadUndefined, &[temp]);
+        } else if self.outer.as_ref().is_some_and(|o| !o.in_function) {
+            self.op(Opcode::LoadGlobalThis, &[temp]);
         } else if self.an.funcs[self.f.func as usize].is_top {
             self.op(Opcode::LoadThis, &[temp]);
         } else {

@@ -103,6 +103,7 @@ impl<'a> FunctionState<'a> {
             this_loaded: false,
             chain: None,
             init_count: 0,
+            loop_depth: 0,
         }
     }
 }
@@ -254,7 +255,8 @@ impl<'a> Codegen<'a> {
 
     fn finish_template(&mut self, mut state: FunctionState<'a>, spec: &Spec<'_, 'a>) -> FunctionTemplate {
         if self.error.is_none() {
-            state.asm.finish();
+            let param_count = spec.params.map_or(0, |p| p.items.len()) as u16;
+            state.asm.finish(state.init_count.max(param_count));
         }
         if state.asm.overflow && self.error.is_none() {
             self.error = Some(("Function is too large".to_string(), spec.span.start, true));

@@ -114,19 +114,52 @@ impl SourceCompiler for Compiler {
             return Err(error_at(source, "Source is nested too deeply".to_string(), 0, true));
         }
         let stack = (source.len() * STACK_PER_BYTE).clamp(STACK_MIN, STACK_MAX);
-        stacker::maybe_grow(stack, stack + 64 * 1024, || compile_source(source, name, kind))
+        stacker::maybe_grow(stack, stack + 64 * 1024, || match kind {
+            SourceKind::DirectEval(info) if info.strict => {
+                let prefixed = format!("{STRICT_PREFIX}{source}");
+                let compiled = compile_source(&prefixed, name, kind);
+                compiled.map_err(|e| {
+                    let offset = e.offset.saturating_sub(STRICT_PREFIX.len() as u32);
+                    error_at(source, e.message, offset, e.is_limit)
+                })
+            }
+            _ => compile_source(source, name, kind),
+        })
     }
+}
+
+/// Whether an error that oxc reports for a script is none, because of what surrounds a direct eval.
+fn allowed_in_eval(message: &str, outer: &ScopeInfo) -> bool {
+    if message.starts_with("Unexpected new.target") {
+        return outer.in_function;
+    }
+    if message.starts_with("'super' can only be referenced") {
+        return outer.in_method;
+    }
+    if message.starts_with("Super calls are not permitted") {
+        return outer.in_derived_constructor;
+    }
+    if message.starts_with("Private identifier '#") || message.starts_with("Private field '#") {
+        let name = message.split('\'').nth(1).unwrap_or_default();
+        let name = JsStr::from(name);
+        return outer.environments.iter().any(|e| e.names.iter().any(|(n, _, _)| *n == name));
+    }
+    false
 }
 
 /// Returns the first error of a list of diagnostics.
 macro_rules! check_diagnostics {
-    ($source:expr, $diagnostics:expr) => {
-        if let Some(error) = $diagnostics.errors().next() {
+    ($source:expr, $diagnostics:expr, $outer:expr) => {
+        let mut errors = $diagnostics.errors();
+        if let Some(error) = errors.find(|e| !$outer.as_ref().is_some_and(|o| allowed_in_eval(&e.message, o))) {
             let offset = error.labels.first().map_or(0, |l| l.offset());
             return Err(error_at($source, error.message.to_string(), offset as u32, false));
         }
     };
 }
+
+/// Put in front of a direct eval's source when the caller is strict: there is no other way to tell oxc.
+const STRICT_PREFIX: &str = "\"use strict\";";
 
 fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<CompiledScript, CompileError> {
     let allocator = Allocator::default();
@@ -142,13 +175,13 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
         ..ParseOptions::default()
     };
     let parsed = Parser::new(&allocator, source, source_type).with_options(options).parse();
-    check_diagnostics!(source, parsed.diagnostics);
+    check_diagnostics!(source, parsed.diagnostics, outer);
     if parsed.panicked {
         return Err(error_at(source, "Unexpected end of input".to_string(), source.len() as u32, false));
     }
     let program = parsed.program;
     let semantic = SemanticBuilder::new_compiler().build(&program);
-    check_diagnostics!(source, semantic.diagnostics);
+    check_diagnostics!(source, semantic.diagnostics, outer);
     let references = semantic.semantic.scoping().references_len();
     let outer_strict = outer.as_ref().is_some_and(|o| o.strict);
     let strict = is_module || outer_strict || program.directives.iter().any(|d| d.directive == "use strict");
@@ -160,6 +193,9 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
     let mut an = analyze(&program, &allocator, top, strict, references);
     if outer.as_ref().is_some_and(|o| o.environments.iter().any(|e| e.is_with)) {
         an.has_dynamic = true;
+    }
+    if an.free_arguments && outer.as_ref().is_some_and(|o| o.in_class_field) {
+        return Err(error_at(source, "'arguments' is not allowed in class field initializer".to_string(), 0, false));
     }
     let suspension = if an.has_top_level_await { Suspension::Async } else { Suspension::None };
     let regs = vec![Reg::MAX; an.bindings.len()];
@@ -173,7 +209,6 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
         kind: kind.clone(),
         module: ModuleInfo::default(),
         globals: GlobalDeclarations::default(),
-        source,
     };
     codegen.program(&program);
     codegen.finish_top(&program);

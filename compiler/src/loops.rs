@@ -15,7 +15,13 @@ impl<'a> Codegen<'a> {
         let end = self.label();
         let next = self.label();
         self.f.control.push(Control::Target { labels, unlabeled: true, break_to: end, continue_to: Some(next) });
+        self.f.loop_depth += 1;
         (end, next)
+    }
+
+    fn pop_loop(&mut self) {
+        self.f.control.pop();
+        self.f.loop_depth -= 1;
     }
 
     pub fn while_statement(&mut self, w: &WhileStatement<'a>, labels: Vec<&'a str>) {
@@ -25,7 +31,7 @@ impl<'a> Codegen<'a> {
         self.jump_if(&w.test, end, false);
         self.body_statement(&w.body);
         self.jump(Opcode::Loop, &[], next);
-        self.f.control.pop();
+        self.pop_loop();
         self.bind(end);
     }
 
@@ -37,7 +43,7 @@ impl<'a> Codegen<'a> {
         self.bind(next);
         self.jump_if(&d.test, end, false);
         self.jump(Opcode::Loop, &[], top);
-        self.f.control.pop();
+        self.pop_loop();
         self.bind(end);
     }
 
@@ -78,7 +84,7 @@ impl<'a> Codegen<'a> {
             self.discard(update);
         }
         self.jump(Opcode::Loop, &[], top);
-        self.f.control.pop();
+        self.pop_loop();
         self.leave_scope(scope);
         self.bind(end);
         self.free(mark);
@@ -163,7 +169,7 @@ impl<'a> Codegen<'a> {
         }
         self.body_statement(&f.body);
         self.jump(Opcode::Loop, &[], next);
-        self.f.control.pop();
+        self.pop_loop();
         self.leave_scope(scope);
         self.bind(end);
         self.free(mark);
@@ -216,7 +222,7 @@ impl<'a> Codegen<'a> {
         }
         self.close_iterator_silent(base, f.r#await);
         self.op(Opcode::Throw, &[exception]);
-        self.f.control.pop();
+        self.pop_loop();
         self.leave_scope(scope);
         self.bind(end);
         self.free(mark);

@@ -35,6 +35,13 @@ impl<'a> Codegen<'a> {
             self.f.envs.push((scope, fenv));
             self.fenv();
             self.module_declarations(scope, &program.body);
+            if let Some(&this) = self.an.scopes[scope as usize].names.get("this") {
+                let mark = self.top();
+                let temp = self.temp();
+                self.op(Opcode::LoadUndefined, &[temp]);
+                self.init_binding(this, temp);
+                self.free(mark);
+            }
         } else {
             self.open_env(scope);
             self.other_registers(scope);
@@ -56,8 +63,10 @@ impl<'a> Codegen<'a> {
         if is_module {
             self.op(Opcode::ReturnUndefined, &[]);
         } else {
-            // Directives are expression statements, too.
+            // Directives are expression statements, too; a strict caller adds one in front.
+            let prefixed = usize::from(self.outer.as_ref().is_some_and(|o| o.strict));
             if last.is_none()
+                && program.directives.len() > prefixed
                 && let Some(directive) = program.directives.last()
             {
                 let text = decode(directive.expression.value.as_str(), directive.expression.lone_surrogates);
@@ -70,7 +79,7 @@ impl<'a> Codegen<'a> {
     /// The finished top function.
     pub fn finish_top(&mut self, program: &Program<'a>) {
         if self.error.is_none() {
-            self.f.asm.finish();
+            self.f.asm.finish(0);
         }
         if self.f.asm.overflow && self.error.is_none() {
             self.error = Some(("Function is too large".to_string(), 0, true));

@@ -185,9 +185,11 @@ pub struct Analysis<'a> {
     pub resolution: Vec<BindIdx>,
     /// There is a `with` or a sloppy direct eval somewhere.
     pub has_dynamic: bool,
+    /// Names of scripts and evals that become globals through Annex B.
     pub annex_b_globals: Vec<&'a str>,
-    /// Top-level functions of scripts that become globals through Annex B: (block scope, binding).
     pub has_top_level_await: bool,
+    /// `arguments` is used outside of functions of this source.
+    pub free_arguments: bool,
 }
 
 /// Tags for `node_scope`.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cage::Ref;
 use crate::realm::{Completion, Realm};
 use crate::value::Value;
 
@@ -14,6 +15,8 @@ pub enum JobKind {
     ResolveThenable,
     /// Calls a function without arguments (queueMicrotask).
     Call,
+    /// CleanupFinalizationRegistry: registry, list of (held value, token).
+    Cleanup,
 }
 
 /// A job in the queue.
@@ -68,12 +71,27 @@ impl Realm {
     /// queue stays.
     pub fn run_jobs(&mut self) -> Completion<()> {
         self.enter(|realm| {
-            while let Some(job) = realm.jobs.jobs.pop_front() {
+            loop {
+                // ClearKeptObjects (9.10): no job runs now.
+                realm.kept_alive = Ref::NULL;
+                let Some(job) = realm.jobs.jobs.pop_front() else {
+                    if !realm.queue_cleanups() {
+                        return Ok(());
+                    }
+                    continue;
+                };
                 realm.charge(1)?;
                 realm.run_job(job)?;
             }
-            Ok(())
         })
+    }
+
+    /// Makes jobs of what the collector found dead since the last time; false if there was nothing.
+    fn queue_cleanups(&mut self) -> bool {
+        for pair in std::mem::take(&mut self.finalized).chunks_exact(2) {
+            self.jobs.push(Job { kind: JobKind::Cleanup, values: [pair[0], pair[1], Value::UNDEFINED] });
+        }
+        !self.jobs.is_empty()
     }
 
     fn run_job(&mut self, job: Job) -> Completion<()> {
@@ -81,6 +99,7 @@ impl Realm {
         match job.kind {
             JobKind::Reaction => self.run_reaction(a, b, c.is_true()),
             JobKind::ResolveThenable => self.run_resolve_thenable(a, b, c),
+            JobKind::Cleanup => self.run_cleanup(a, b),
             JobKind::Call => self.call(a, Value::UNDEFINED, &[]).map(|_| ()),
         }
     }

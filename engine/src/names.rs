@@ -103,5 +103,5 @@ define_intrinsics! {
     DisposableStackPrototype, DisposableStack, AsyncDisposableStackPrototype, AsyncDisposableStack,
     // shapes and functions that native code and the interpreter name
     ObjectShape, ArrayShape, FunctionShape, MethodShape, ArrowShape, GeneratorFunctionShape, NativeShape, IteratorResultShape, RegExpShape,
-    ClassShape, ErrorShape, ArgumentsShape, EnvironmentRecord, MatchShape, RegExpPristine, Spare2, Spare3, Spare4, Spare5, Spare6, Spare7,
+    ClassShape, ErrorShape, ArgumentsShape, EnvironmentRecord, MatchShape, RegExpPristine, ModuleOrder, Spare3, Spare4, Spare5, Spare6, Spare7,
 }

@@ -62,7 +62,8 @@ impl Default for RealmOptions {
             memory_bytes_max: 2 << 30,
             fuel: i64::MAX as u64,
             depth_max: 10_000,
-            native_stack_bytes: 768 << 10,
+            // Threads of Rust's standard library have 2 MiB.
+            native_stack_bytes: 1400 << 10,
             seed: None,
             collect_always: false,
             native_code: true,
@@ -145,6 +146,8 @@ pub struct Realm {
     pub(crate) weak_tables: Vec<Ref>,
     pub(crate) weak_refs: Vec<Ref>,
     pub(crate) finalized: Vec<Value>,
+    /// KeptAlive list (9.11) as a Set: what WeakRefs gave out in the running job; null if nothing.
+    pub(crate) kept_alive: Ref,
     /// Values that the embedder holds; index is the handle.
     pub(crate) handles: Vec<Value>,
     pub(crate) free_handles: Vec<u32>,
@@ -213,6 +216,7 @@ impl Realm {
             weak_tables: Vec::new(),
             weak_refs: Vec::new(),
             finalized: Vec::new(),
+            kept_alive: Ref::NULL,
             handles: Vec::new(),
             free_handles: Vec::new(),
             generation: 0,
@@ -323,6 +327,7 @@ impl Realm {
         self.weak_tables.clear();
         self.weak_refs.clear();
         self.finalized.clear();
+        self.kept_alive = Ref::NULL;
         self.handles.clear();
         self.free_handles.clear();
         self.generation = self.generation.wrapping_add(1);
@@ -437,6 +442,9 @@ impl Realm {
         }
         if !self.names.single_units.is_null() {
             visit(Value::cell(self.names.single_units));
+        }
+        if !self.kept_alive.is_null() {
+            visit(Value::object(self.kept_alive));
         }
         visit(self.exception);
         for &value in self.handles.iter().chain(&self.finalized) {

@@ -103,6 +103,7 @@ impl RealmPool {
     pub(crate) fn reset(&self, realm: &mut Realm) {
         let inner = &*self.snapshot.inner;
         let options = &self.options;
+        realm.life = 0;
         realm.engine.reset(&options.realm, &inner.filter, options.keep_heap_bytes, options.wipe, inner as &dyn ImagePages);
         self.snapshot.equip(&mut realm.engine);
     }

@@ -1,5 +1,7 @@
 //! `Realm`: what an embedder runs JavaScript with.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use zjs_engine::bytecode::template::SourceKind;
 use zjs_engine::cage::CageError;
 use zjs_engine::objects::Key;
@@ -34,11 +36,22 @@ impl From<CageError> for RealmError {
 /// An independent JavaScript realm. It may move between threads; one thread uses it at a time.
 pub struct Realm {
     pub(crate) engine: EngineRealm,
+    /// Tells this life of this realm from every other of the process; 0 until it hands out a handle.
+    pub(crate) life: u64,
 }
 
 impl Realm {
     pub(crate) fn from_engine(engine: EngineRealm) -> Realm {
-        Realm { engine }
+        Realm { engine, life: 0 }
+    }
+
+    /// The number of this life, taken when it is first needed: making a realm touches no shared counter.
+    fn life(&mut self) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if self.life == 0 {
+            self.life = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+        self.life
     }
 
     /// The engine's realm, for host functions and tools.
@@ -171,7 +184,7 @@ impl Realm {
 
     fn check_argument(&self, value: &HostValue) -> Result<(), RealmError> {
         match value {
-            HostValue::Object(handle) if handle.generation != self.engine.generation || !self.engine.has_handle(handle.index) => {
+            HostValue::Object(handle) if handle.life != self.life || !self.engine.has_handle(handle.index) => {
                 Err(RealmError::Value("the object belongs to another realm or an earlier life of this one".into()))
             }
             HostValue::Other(text) => Err(RealmError::Value(format!("{text} cannot be passed to a realm"))),
@@ -203,7 +216,7 @@ impl Realm {
         }
         if value.is_object() {
             let index = self.engine.new_handle(value);
-            return HostValue::Object(ObjectHandle { index, generation: self.engine.generation });
+            return HostValue::Object(ObjectHandle { index, life: self.life() });
         }
         match value {
             Value::NULL => HostValue::Null,

@@ -17,11 +17,11 @@ pub enum HostValue {
     Other(String),
 }
 
-/// Names an object of one realm.
+/// Names an object of one life of one realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectHandle {
     pub(crate) index: u32,
-    pub(crate) generation: u32,
+    pub(crate) life: u64,
 }
 
 impl fmt::Display for HostValue {

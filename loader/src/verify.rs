@@ -405,8 +405,47 @@ fn bytecode(image: &Image, template: u32) -> Check {
     Ok(())
 }
 
+/// The image is one frozen part and behind it one writable part: what is verified is what gets mapped.
+fn check_parts(header: &Header) -> Check {
+    let parts: Vec<_> =
+        header.segments.iter().filter(|s| matches!(s.kind, SegmentKind::Frozen | SegmentKind::Writable)).collect();
+    match parts.as_slice() {
+        [ro, rw]
+            if ro.kind == SegmentKind::Frozen
+                && rw.kind == SegmentKind::Writable
+                && ro.cage_offset == IMAGE_START
+                && u64::from(rw.cage_offset) == u64::from(IMAGE_START) + ro.bytes =>
+        {
+            Ok(())
+        }
+        _ => Err("the image is not one frozen part followed by one writable part".into()),
+    }
+}
+
+/// Templates are numbered 0, 1, 2, ...: each number is an index into tables, and two templates with one
+/// number would share their inline caches.
+fn check_template_numbers(image: &Image, count: u32) -> Check {
+    let templates: Vec<u32> = (IMAGE_START..image.end)
+        .step_by(8)
+        .filter(|&a| image.is_start(a) && image.kind(a) == Kind::Template)
+        .map(|a| image.u32(a + 28))
+        .collect();
+    if templates.len() != count as usize || count > zjs_engine::cage::FEEDBACK_TABLE_ENTRIES / 2 {
+        return Err(format!("the header counts {count} templates, the image has {}", templates.len()));
+    }
+    let mut seen = vec![false; templates.len()];
+    for number in templates {
+        match seen.get_mut(number as usize) {
+            Some(taken) if !*taken => *taken = true,
+            _ => return Err(format!("template number {number} is out of range or taken twice")),
+        }
+    }
+    Ok(())
+}
+
 /// Verifies the image that `header` describes; `bytes` is the whole file.
 pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
+    check_parts(header)?;
     let part = |kind| {
         header.segment(kind).map_or(&bytes[..0], |s| &bytes[s.file_offset as usize..(s.file_offset + s.bytes) as usize])
     };
@@ -431,6 +470,7 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
         return Err("the realm record has the wrong size".into());
     }
     debug_assert_eq!(KINDS.len(), Kind::ALL.len());
+    check_template_numbers(&image, roots.template_count)?;
     for address in (IMAGE_START..end).step_by(8) {
         if image.is_start(address) {
             check_cell(&image, address)?;

@@ -171,7 +171,7 @@ fn guess_kind(path: &Path, source: &str) -> EntryKind {
 }
 
 /// Whether the source is no script but is a module.
-fn is_module_only(source: &str) -> bool {
+pub fn is_module_only(source: &str) -> bool {
     use zjs_engine::bytecode::template::SourceCompiler;
     let mentions = source.contains("import") || source.contains("export");
     let compiler = Compiler::default();
@@ -189,13 +189,16 @@ pub fn evaluate_entry(realm: &mut Realm, path: &Path, kind: Option<EntryKind>) -
     let name = file_name(path);
     let kind = kind.unwrap_or_else(|| guess_kind(path, &source));
     let resolver = Resolver::new(path);
-    let outcome = match kind {
-        EntryKind::Script => realm.evaluate(&source, &name, &SourceKind::Script),
-        EntryKind::Module => resolver.evaluate_module(realm, &source, &name),
-        EntryKind::CommonJs => resolver.evaluate_commonjs(realm, &source, &name),
-    };
-    let outcome = outcome.and_then(|value| realm.run_jobs().map(|()| value));
-    let outcome = outcome.and_then(|value| if kind == EntryKind::Module { resolver.check_module(realm, value) } else { Ok(value) });
+    // One entry from the host: the evaluation promise of a module stays a root until it was looked at.
+    let outcome = realm.enter(|realm| {
+        let value = match kind {
+            EntryKind::Script => realm.evaluate(&source, &name, &SourceKind::Script),
+            EntryKind::Module => resolver.evaluate_module(realm, &source, &name),
+            EntryKind::CommonJs => resolver.evaluate_commonjs(realm, &source, &name),
+        }?;
+        realm.run_jobs()?;
+        if kind == EntryKind::Module { resolver.check_module(realm, value) } else { Ok(value) }
+    });
     outcome.map_err(|Throw| script_error(realm, path))
 }
 

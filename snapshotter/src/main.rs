@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use zjs_engine::realm::RealmOptions;
 use zjs_loader::{OpenOptions, Snapshot};
-use zjs_snapshotter::build::{BuildError, BuildOptions, EntryKind, build, evaluate_entry};
+use zjs_snapshotter::build::{BuildError, BuildOptions, EntryKind, build, evaluate_entry, is_module_only, read_source};
 use zjs_snapshotter::host::command_functions;
 use zjs_snapshotter::{diff, inspect, write};
 
@@ -156,7 +156,8 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
     } else {
         (bare_snapshot()?, files)
     };
-    let mut realm = snapshot.new_realm(&RealmOptions::default()).map_err(|e| usage(e.to_string()))?;
+    let options = RealmOptions { native_stack_bytes: native_stack_bytes(), ..Default::default() };
+    let mut realm = snapshot.new_realm(&options).map_err(|e| usage(e.to_string()))?;
     let realm = realm.engine();
     let list = serde_json::to_string(args).map_err(|e| usage(e.to_string()))?;
     if !args.is_empty() {
@@ -165,12 +166,7 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
         done.map_err(|_| usage("cannot pass the arguments".into()))?;
     }
     for script in scripts {
-        let kind = match script.extension().and_then(|e| e.to_str()) {
-            Some("mjs") => Some(EntryKind::Module),
-            Some("cjs") => Some(EntryKind::CommonJs),
-            _ => Some(EntryKind::Script),
-        };
-        match evaluate_entry(realm, script, kind) {
+        match evaluate_entry(realm, script, script_kind(script)) {
             Ok(_) => {}
             Err(BuildError::Script { message, stack, .. }) => {
                 // What an uncaught error shows in every engine: the stack, which starts with the message.
@@ -181,6 +177,24 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
         }
     }
     Ok(0)
+}
+
+/// How `run` reads a file: by extension, and a file that is no script but a module as a module.
+fn script_kind(path: &Path) -> Option<EntryKind> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("mjs") => Some(EntryKind::Module),
+        Some("cjs") => Some(EntryKind::CommonJs),
+        _ => match read_source(path) {
+            Ok(source) if is_module_only(&source) => Some(EntryKind::Module),
+            _ => Some(EntryKind::Script),
+        },
+    }
+}
+
+/// What scripts may use of the main thread's stack: all but a reserve for the host below and above.
+fn native_stack_bytes() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current.unwrap_or(8 << 20);
+    (limit.min(64 << 20) as usize).saturating_sub(1 << 20).max(1 << 20)
 }
 
 /// Opens a snapshot for `run`: the user vouches for a file given by name, so native code is used.

@@ -441,7 +441,7 @@ fn sorted_list(realm: &mut Realm, object: Ref, length: f64, comparator: Value, s
 
 /// Stable merge sort of `count` values of a cell; a second cell is the scratch space, so that every value
 /// stays visible to the collector. Inconsistent comparators give some order, in bounded time.
-fn merge_sort(realm: &mut Realm, list: Ref, count: u32, comparator: Value) -> Completion<()> {
+pub(crate) fn merge_sort(realm: &mut Realm, list: Ref, count: u32, comparator: Value) -> Completion<()> {
     let scratch = realm.new_values(count, Value::UNDEFINED)?;
     let at = |i: u32| 8 + 8 * i;
     if comparator.is_undefined() {

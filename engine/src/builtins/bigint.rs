@@ -278,7 +278,7 @@ fn to_string(realm: &mut Realm, args: Args) -> Completion {
     let radix = args.get(realm, 0);
     let radix = if radix.is_undefined() { 10.0 } else { realm.to_integer(radix)? };
     if !(2.0..=36.0).contains(&radix) {
-        return Err(realm.throw_range("toString() radix must be between 2 and 36"));
+        return Err(realm.throw_range("toString() radix argument must be between 2 and 36"));
     }
     let text = realm.bigint_to_text(cell, radix as u32)?;
     realm.string_value(&text)

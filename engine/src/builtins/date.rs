@@ -271,7 +271,8 @@ fn get_timezone_offset(realm: &mut Realm, args: Args) -> Completion {
         return Ok(Value::NAN);
     }
     let zone = realm.time_zone();
-    Ok(Value::number((t - time::local_time(t, &zone)) / 60_000.0))
+    // Zones of the time before standard time have odd seconds, which V8 cuts off.
+    Ok(Value::number(libm::trunc((t - time::local_time(t, &zone)) / 60_000.0)))
 }
 
 /// What a setter's first argument is.
@@ -470,7 +471,7 @@ fn to_primitive(realm: &mut Realm, args: Args) -> Completion {
         "string" | "default" => [Name::to_string, Name::value_of],
         "number" => [Name::value_of, Name::to_string],
         _ => {
-            let text = realm.describe(hint);
+            let text = if hint.is_string() { name } else { realm.describe(hint) };
             return Err(realm.throw_type(&format!("Invalid hint: {text}")));
         }
     };

@@ -17,10 +17,15 @@ impl Realm {
         iterators::install(self)?;
         array::install(self)?;
         bigint::install(self)?;
+        iterator_helpers::install(self)?;
+        async_generator::install(self)?;
+        disposable::install(self)?;
         collections::install(self)?;
         promise::install(self)?;
         proxy::install(self)?;
         typed_array::install(self)?;
+        base64::install(self)?;
+        atomics::install(self)?;
         string::install(self)?;
         number::install(self)?;
         math::install(self)?;

@@ -123,12 +123,17 @@ impl Source for &[u16] {
     }
 }
 
-/// A container that is not closed yet: its cell's offset, and for objects the key that waits for a value.
-/// The cell is reachable from the outermost container; the key is interned and on the register list below.
+/// A container that is not closed yet. Its cell is reachable from the outermost container, so that an
+/// offset is enough. (The key that waits for a value is a local variable: only there it is a root.)
 struct Open {
     cell: u32,
-    /// `None` for arrays.
-    key: Option<Key>,
+    is_array: bool,
+}
+
+/// What comes next in the innermost container: the key for the next value (none in arrays), or the end.
+enum Next {
+    Value(Option<Key>),
+    End,
 }
 
 struct Parser<S> {
@@ -172,42 +177,37 @@ impl<S: Source> Parser<S> {
 
     /// Parses the whole text (25.5.1 steps 2 to 6).
     fn run(mut self, realm: &mut Realm) -> Completion {
+        realm.charge(1 + self.source.len() as u32 / 32)?;
         let mut open: Vec<Open> = Vec::new();
         // The outermost container; everything that is built hangs below it.
         let mut root = Value::UNDEFINED;
+        let mut key: Option<Key> = None;
         let result = loop {
             let unit = self.skip_white();
-            let value = match unit {
-                0x7B | 0x5B => {
-                    realm.charge(1)?;
-                    let is_array = unit == 0x5B;
-                    let cell = if is_array { realm.new_array()? } else { realm.new_object()? };
-                    let value = Value::object(cell);
-                    match open.last() {
-                        Some(parent) => store(realm, parent, value)?,
-                        None => root = value,
-                    }
-                    self.at += 1;
-                    let first = self.skip_white();
-                    if first == if is_array { 0x5D } else { 0x7D } {
-                        self.at += 1;
-                        match self.close(realm, &mut open)? {
-                            true => continue,
-                            false => break root,
-                        }
-                    }
-                    let key = if is_array { None } else { Some(self.key(realm, "Expected property name or '}'")?) };
-                    open.push(Open { cell: cell.0, key });
-                    continue;
-                }
-                _ => self.scalar(realm, unit)?,
+            let is_container = matches!(unit, 0x7B | 0x5B);
+            let value = if is_container {
+                realm.charge(1)?;
+                Value::object(if unit == 0x5B { realm.new_array()? } else { realm.new_object()? })
+            } else {
+                self.scalar(realm, unit)?
             };
             match open.last() {
-                Some(parent) => store(realm, parent, value)?,
-                None => break value,
+                Some(parent) => store(realm, Ref(parent.cell), key, value)?,
+                None => root = value,
             }
-            if !self.close(realm, &mut open)? {
-                break root;
+            if is_container {
+                let is_array = unit == 0x5B;
+                self.at += 1;
+                if self.skip_white() != if is_array { 0x5D } else { 0x7D } {
+                    key = if is_array { None } else { Some(self.key(realm, "Expected property name or '}'")?) };
+                    open.push(Open { cell: value.as_ref().0, is_array });
+                    continue;
+                }
+                self.at += 1;
+            }
+            match self.next(realm, &mut open)? {
+                Next::Value(next) => key = next,
+                Next::End => break root,
             }
         };
         if self.skip_white() != END || self.at < self.source.len() {
@@ -216,19 +216,20 @@ impl<S: Source> Parser<S> {
         Ok(result)
     }
 
-    /// Behind a value: reads a comma (and the next key) or closes containers. False at the end of the outermost.
-    fn close(&mut self, realm: &mut Realm, open: &mut Vec<Open>) -> Completion<bool> {
+    /// Behind a value: reads a comma (and the next key) or closes containers.
+    fn next(&mut self, realm: &mut Realm, open: &mut Vec<Open>) -> Completion<Next> {
         loop {
-            let Some(top) = open.last_mut() else { return Ok(false) };
+            let Some(top) = open.last() else { return Ok(Next::End) };
+            let is_array = top.is_array;
             let unit = self.skip_white();
-            let is_array = top.key.is_none();
             if unit == 0x2C {
                 self.at += 1;
-                if !is_array {
-                    self.skip_white();
-                    top.key = Some(self.key(realm, "Expected double-quoted property name")?);
+                if is_array {
+                    return Ok(Next::Value(None));
                 }
-                return Ok(true);
+                self.skip_white();
+                let key = self.key(realm, "Expected double-quoted property name")?;
+                return Ok(Next::Value(Some(key)));
             }
             if unit != if is_array { 0x5D } else { 0x7D } {
                 let what = if is_array {
@@ -470,9 +471,8 @@ fn new_string(realm: &mut Realm, view: StrView) -> Completion<Ref> {
 
 /// Stores a value in the innermost open container.
 #[inline]
-fn store(realm: &mut Realm, parent: &Open, value: Value) -> Completion<()> {
-    let cell = Ref(parent.cell);
-    match parent.key {
+fn store(realm: &mut Realm, cell: Ref, key: Option<Key>, value: Value) -> Completion<()> {
+    match key {
         None => realm.array_push(cell, value),
         Some(Key::Name(name)) => {
             let shape = realm.cage.r(cell, SHAPE);

@@ -51,6 +51,7 @@ pub(super) fn stringify(realm: &mut Realm, args: Args) -> Completion {
     if !writer.property(realm, wrapper, key, value)? {
         return Ok(Value::UNDEFINED);
     }
+    realm.charge(1 + writer.out.len() as u32 / 32)?;
     Ok(Value::string(writer.out.finish(realm)?))
 }
 
@@ -181,6 +182,8 @@ impl Writer {
         }
         self.indent.truncate(outer_indent);
         self.open.pop();
+        // Keeps both on the native stack, where they are roots, while `open` has their offsets.
+        std::hint::black_box((object, key));
         Ok(())
     }
 

@@ -4,14 +4,22 @@
 //! number means the same in every process of one engine version; they are part of the layout fingerprint.
 
 pub mod array;
+pub mod array_buffer;
+pub mod async_generator;
+pub mod atomics;
+pub mod base64;
 pub mod bigint;
 pub mod collections;
 pub mod console;
+pub mod data_view;
 pub mod date;
+pub mod disposable;
+pub mod element_types;
 pub mod error;
 pub mod function;
 pub mod global;
 pub mod install;
+pub mod iterator_helpers;
 pub mod iterators;
 pub mod json_parse;
 pub mod json_stringify;
@@ -140,6 +148,13 @@ pub static MODULES: &[&[Builtin]] = &[
     symbol::TABLE,      // 17
     date::TABLE,        // 18
     json_parse::TABLE,  // 19
+    array_buffer::TABLE,     // 20
+    data_view::TABLE,        // 21
+    async_generator::TABLE,  // 22
+    iterator_helpers::TABLE, // 23
+    disposable::TABLE,       // 24
+    atomics::TABLE,          // 25
+    base64::TABLE,           // 26
 ];
 
 fn not_a_builtin(realm: &mut Realm, _: Args) -> Completion {

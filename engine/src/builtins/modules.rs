@@ -1,59 +1,954 @@
-//! Modules (ECMA-262 16.2): linking, evaluation, namespaces, dynamic import.
+//! Modules (ECMA-262 16.2, 13.3.10): records, loading, linking, evaluation, dynamic import. Namespaces are in
+//! `module_namespace`.
+//!
+//! A module is a `Module` cell of the values listed below. All modules of a realm hang on one Map, the intrinsic
+//! ModuleMap, whose keys are `m␀type␀name` (the record), `r␀referrer␀specifier␀type` (what a referrer's
+//! specifier means, so that a host is asked once), and the module's script cell (for import.meta). So a snapshot
+//! keeps modules as it keeps every other cell.
+//!
+//! Import slots of a module's environment hold a `Values` cell (environment, slot) or a namespace object. Lists
+//! of modules in Rust vectors hold numbers of cells that the graph itself keeps alive.
 
 use super::*;
-use crate::objects::{Descriptor, Key, OwnProperty};
+use crate::bytecode::install::SCRIPT;
+use crate::bytecode::template::{ExportEntry, ImportName, ModuleInfo, SourceKind};
+use crate::kinds::Kind;
+use crate::names::{Intrinsic, Name};
+use crate::objects::function::DATA;
+use crate::realm::Throw;
+use crate::shapes::DEFAULT;
+
+#[path = "module_namespace.rs"]
+mod module_namespace;
 
 builtin_table! { 13;
+    MODULE_FULFILLED("", 0) = module_fulfilled;
+    MODULE_REJECTED("", 1) = module_rejected;
+    IMPORT_LOADED("", 0) = import_loaded;
+    IMPORT_DONE("", 0) = import_done;
+    IMPORT_FAILED("", 1) = import_failed;
 }
 
-pub(crate) fn install(_realm: &mut Realm) -> Completion<()> {
+// Fields of a Module cell, as value numbers.
+const NAME: u32 = 0;
+const STATE: u32 = 1;
+/// Environment cell.
+const ENVIRONMENT: u32 = 2;
+/// List of (specifier, type or undefined, module or undefined).
+const REQUESTS: u32 = 3;
+/// List of (request number, name or undefined for the namespace, slot).
+const IMPORTS: u32 = 4;
+/// List of (sort of export, export name, slot or request number, name or undefined for the namespace).
+const EXPORTS: u32 = 5;
+/// List of templates; undefined for JSON modules.
+const TEMPLATES: u32 = 6;
+/// List of (slot, template number) of function declarations.
+const FUNCTIONS: u32 = 7;
+const NAMESPACE: u32 = 8;
+/// Map from export name to its binding, in code-unit order, once there is a namespace.
+const NAMES: u32 = 9;
+/// [[EvaluationError]]; the hole while there is none.
+const ERROR: u32 = 10;
+const DFS_INDEX: u32 = 11;
+const DFS_ANCESTOR: u32 = 12;
+/// [[CycleRoot]]: a module cell.
+const ROOT: u32 = 13;
+/// [[HasTLA]]
+const AWAITS: u32 = 14;
+/// [[AsyncEvaluationOrder]]: undefined, a number, or true for done.
+const ORDER: u32 = 15;
+/// [[TopLevelCapability]]: a promise.
+const CAPABILITY: u32 = 16;
+/// [[AsyncParentModules]]: an array of module cells.
+const PARENTS: u32 = 17;
+const PENDING: u32 = 18;
+/// The import.meta object.
+const META: u32 = 19;
+const FIELDS: u32 = 20;
+
+const UNLINKED: i32 = 0;
+const LINKING: i32 = 1;
+const LINKED: i32 = 2;
+const EVALUATING: i32 = 3;
+const EVALUATING_ASYNC: i32 = 4;
+const EVALUATED: i32 = 5;
+
+// Sorts of exports.
+const LOCAL: i32 = 0;
+const INDIRECT: i32 = 1;
+const STAR: i32 = 2;
+
+/// A ResolvedBinding Record (16.2.1.5.1), or why there is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resolution {
+    Missing,
+    Ambiguous,
+    Binding { module: Ref, slot: i32 },
+    Namespace(Ref),
+}
+
+pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
+    let map = realm.new_collection(Kind::Map, Ref::NULL)?;
+    realm.set_intrinsic(Intrinsic::ModuleMap, Value::object(map));
     Ok(())
 }
 
-impl Realm {
-    pub(crate) fn namespace_own_property(&mut self, _n: Ref, _name: Ref) -> Completion<Option<OwnProperty>> {
-        Ok(None)
+/// The absolute form of a relative specifier, for realms without a loader: names are paths.
+fn join_paths(referrer: &str, specifier: &str) -> String {
+    if !specifier.starts_with("./") && !specifier.starts_with("../") {
+        return specifier.to_string();
     }
-    pub(crate) fn namespace_has(&mut self, _n: Ref, _k: Key) -> Completion<bool> {
-        Ok(false)
+    let folder = referrer.rfind('/').map_or("", |at| &referrer[..at]);
+    let mut parts: Vec<&str> = if folder.is_empty() { Vec::new() } else { folder.split('/').collect() };
+    for part in specifier.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|&last| last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
     }
-    pub(crate) fn namespace_define_own_property(&mut self, _n: Ref, _k: Key, _d: &Descriptor) -> Completion<bool> {
-        Ok(false)
-    }
-    pub(crate) fn namespace_delete(&mut self, _n: Ref, _k: Key) -> Completion<bool> {
-        Ok(false)
-    }
-    pub(crate) fn namespace_own_keys(&mut self, _n: Ref) -> Completion<Ref> {
-        self.new_values(0, Value::UNDEFINED)
-    }
-    pub(crate) fn import_call(&mut self, _fp: u32, _specifier: Value, _options: Value) -> Completion {
-        Err(self.throw_type("import() is not available"))
-    }
-    pub(crate) fn import_meta(&mut self, _fp: u32) -> Completion {
-        Err(self.throw_type("import.meta is not available"))
-    }
-    pub(crate) fn async_generator_continue(
-        &mut self,
-        _c: Ref,
-        _mode: crate::interp::generator::ResumeMode,
-        _value: Value,
-    ) -> Completion<()> {
-        Err(self.throw_type("async generators are not available"))
-    }
-    pub(crate) fn async_generator_return_settled(&mut self, _g: Ref, _v: Value, _rejected: bool) -> Completion<()> {
-        Err(self.throw_type("async generators are not available"))
-    }
-    pub(crate) fn async_from_sync_settled(&mut self, _done: Value, _p: Value, _v: Value, _r: bool) -> Completion<()> {
-        Err(self.throw_type("async iteration is not available"))
-    }
+    parts.join("/")
 }
 
 impl Realm {
-    /// Compiles, links and evaluates a module: the promise of its evaluation.
+    // --- fields
+
+    fn field(&self, module: Ref, field: u32) -> Value {
+        Value(self.cage.get(module, 8 + 8 * field))
+    }
+
+    fn set_field(&mut self, module: Ref, field: u32, value: Value) {
+        self.cage.set(module, 8 + 8 * field, value.0);
+    }
+
+    fn module_state(&self, module: Ref) -> i32 {
+        self.field(module, STATE).as_int()
+    }
+
+    fn set_module_state(&mut self, module: Ref, state: i32) {
+        self.set_field(module, STATE, Value::int(state));
+    }
+
+    /// Number of rows of a list field.
+    fn rows(&self, module: Ref, field: u32, width: u32) -> u32 {
+        let list = self.field(module, field);
+        if list.is_cell() { self.cage.u32(list.as_ref(), 4) / width } else { 0 }
+    }
+
+    /// Item `at` of a list field.
+    fn item(&self, module: Ref, field: u32, at: u32) -> Value {
+        Value(self.cage.get(self.field(module, field).as_ref(), 8 + 8 * at))
+    }
+
+    /// The module that request `number` stands for, once it is loaded.
+    fn requested(&self, module: Ref, number: u32) -> Option<Ref> {
+        let found = self.item(module, REQUESTS, 3 * number + 2);
+        if found.is_cell() { Some(found.as_ref()) } else { None }
+    }
+
+    fn module_name(&mut self, module: Ref) -> Completion<String> {
+        self.string_text(self.field(module, NAME).as_ref())
+    }
+
+    // --- the module map
+
+    fn module_key(&mut self, parts: &[&str]) -> Completion {
+        Ok(Value::string(self.intern_str(&parts.join("\0"))?))
+    }
+
+    fn find_module(&mut self, key: Value) -> Completion<Option<Ref>> {
+        let table = self.cage.r(self.intrinsic(Intrinsic::ModuleMap), 16);
+        Ok(self.map_find(table, key)?.map(|entry| self.map_value(table, entry).as_ref()))
+    }
+
+    fn register_module(&mut self, key: Value, module: Ref) -> Completion<()> {
+        let map = self.intrinsic(Intrinsic::ModuleMap);
+        self.map_set(map, key, Value::cell(module))
+    }
+
+    // --- making records
+
+    fn new_module(&mut self, name: &str) -> Completion<Ref> {
+        let name = self.intern_str(name)?;
+        let module = self.allocate_tail(Kind::Module, 8, 8 * u64::from(FIELDS))?;
+        self.cage.init(module.0 + 4, FIELDS);
+        for i in 0..FIELDS {
+            self.cage.init(module.0 + 8 + 8 * i, Value::UNDEFINED.0);
+        }
+        self.set_field(module, NAME, Value::string(name));
+        self.set_field(module, ERROR, Value::HOLE);
+        self.set_field(module, AWAITS, Value::FALSE);
+        self.set_module_state(module, UNLINKED);
+        Ok(module)
+    }
+
+    /// ParseModule (16.2.1.7.1) and the host's registration under `name`.
+    fn new_source_module(&mut self, source: &str, name: &str) -> Completion<Ref> {
+        let script = self.compile_source(source, name, &SourceKind::Module)?;
+        let templates = self.install(&script)?;
+        let info = script.module.unwrap_or_default();
+        let module = self.new_module(name)?;
+        self.set_field(module, TEMPLATES, Value::cell(templates));
+        self.set_field(module, AWAITS, Value::boolean(info.has_top_level_await));
+        let environment = self.new_environment(Value::UNDEFINED, u32::from(info.env_slots))?;
+        for &slot in &info.var_slots {
+            self.cage.set(environment.as_ref(), 16 + 8 * u32::from(slot), Value::UNDEFINED.0);
+        }
+        self.set_field(module, ENVIRONMENT, environment);
+        self.fill_requests(module, &info)?;
+        self.fill_imports(module, &info)?;
+        self.fill_exports(module, &info)?;
+        let functions = self.new_values(2 * info.functions.len() as u32, Value::UNDEFINED)?;
+        for (i, &(slot, template)) in info.functions.iter().enumerate() {
+            self.cage.set(functions, 8 + 16 * i as u32, Value::int(i32::from(slot)).0);
+            self.cage.set(functions, 16 + 16 * i as u32, Value::int(template as i32).0);
+        }
+        self.set_field(module, FUNCTIONS, Value::cell(functions));
+        let top = Value(self.cage.get(templates, 8)).as_ref();
+        let script = Value::cell(self.cage.r(top, SCRIPT));
+        self.register_module(script, module)?;
+        Ok(module)
+    }
+
+    fn fill_requests(&mut self, module: Ref, info: &ModuleInfo) -> Completion<()> {
+        let list = self.new_values(3 * info.requests.len() as u32, Value::UNDEFINED)?;
+        self.set_field(module, REQUESTS, Value::cell(list));
+        for (i, (specifier, attributes)) in info.requests.iter().enumerate() {
+            let specifier = self.intern_js_str(specifier)?;
+            self.cage.set(list, 8 + 24 * i as u32, Value::string(specifier).0);
+            for (key, value) in attributes {
+                if *key != "type".into() {
+                    return Err(self.throw_syntax("Import attribute is not supported"));
+                }
+                let value = self.intern_js_str(value)?;
+                self.cage.set(list, 16 + 24 * i as u32, Value::string(value).0);
+            }
+        }
+        Ok(())
+    }
+
+    /// A name, or undefined for a namespace.
+    fn import_name(&mut self, name: &ImportName) -> Completion {
+        Ok(match name {
+            ImportName::Named(name) => Value::string(self.intern_js_str(name)?),
+            ImportName::Namespace => Value::UNDEFINED,
+        })
+    }
+
+    fn fill_imports(&mut self, module: Ref, info: &ModuleInfo) -> Completion<()> {
+        let list = self.new_values(3 * info.imports.len() as u32, Value::UNDEFINED)?;
+        self.set_field(module, IMPORTS, Value::cell(list));
+        for (i, import) in info.imports.iter().enumerate() {
+            let name = self.import_name(&import.name)?;
+            let row = [Value::int(import.request as i32), name, Value::int(i32::from(import.slot))];
+            for (j, value) in row.iter().enumerate() {
+                self.cage.set(list, 8 + 24 * i as u32 + 8 * j as u32, value.0);
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_exports(&mut self, module: Ref, info: &ModuleInfo) -> Completion<()> {
+        let list = self.new_values(4 * info.exports.len() as u32, Value::UNDEFINED)?;
+        self.set_field(module, EXPORTS, Value::cell(list));
+        for (i, export) in info.exports.iter().enumerate() {
+            let row = match export {
+                ExportEntry::Local { export_name, slot } => {
+                    let name = Value::string(self.intern_js_str(export_name)?);
+                    [Value::int(LOCAL), name, Value::int(i32::from(*slot)), Value::UNDEFINED]
+                }
+                ExportEntry::Indirect { export_name, request, name } => {
+                    let export_name = Value::string(self.intern_js_str(export_name)?);
+                    // The list keeps the first name alive while the second is made.
+                    self.cage.set(list, 16 + 32 * i as u32, export_name.0);
+                    let name = self.import_name(name)?;
+                    [Value::int(INDIRECT), export_name, Value::int(*request as i32), name]
+                }
+                ExportEntry::Star { request } => {
+                    [Value::int(STAR), Value::UNDEFINED, Value::int(*request as i32), Value::UNDEFINED]
+                }
+            };
+            for (j, value) in row.iter().enumerate() {
+                self.cage.set(list, 8 + 32 * i as u32 + 8 * j as u32, value.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// CreateDefaultExportSyntheticModule (16.2.1.8.1) of a JSON text.
+    fn new_json_module(&mut self, source: &str, name: &str) -> Completion<Ref> {
+        let json = self.intrinsic(Intrinsic::Json);
+        let key = self.key("parse")?;
+        let parse = self.get(json, key)?;
+        let text = self.new_string(source)?;
+        let value = self.call(parse, Value::object(json), &[Value::string(text)])?;
+        let module = self.new_module(name)?;
+        let environment = self.new_environment(Value::UNDEFINED, 1)?;
+        self.cage.set(environment.as_ref(), 16, value.0);
+        self.set_field(module, ENVIRONMENT, environment);
+        let exports = self.new_values(4, Value::UNDEFINED)?;
+        self.cage.set(exports, 8, Value::int(LOCAL).0);
+        self.cage.set(exports, 16, self.name_value(Name::default).0);
+        self.cage.set(exports, 24, Value::ZERO.0);
+        self.set_field(module, EXPORTS, Value::cell(exports));
+        Ok(module)
+    }
+
+    // --- loading
+
+    /// HostLoadImportedModule (16.2.1.10): the record, not loaded any further.
+    fn load_module(&mut self, referrer: &str, specifier: &str, kind: &str) -> Completion<Ref> {
+        let meaning = self.module_key(&["r", referrer, specifier, kind])?;
+        if let Some(module) = self.find_module(meaning)? {
+            return Ok(module);
+        }
+        let (name, source) = match self.hooks.module_loader.clone() {
+            Some(loader) => match loader(referrer, specifier, if kind.is_empty() { None } else { Some(kind) }) {
+                Ok((name, source)) => (name, Some(source)),
+                Err(message) => return Err(self.throw_type(&message)),
+            },
+            None => (join_paths(referrer, specifier), None),
+        };
+        let key = self.module_key(&["m", kind, &name])?;
+        let module = match (self.find_module(key)?, source) {
+            (Some(module), _) => module,
+            (None, None) => {
+                return Err(self.throw_type(&format!("Cannot find module '{specifier}' imported from '{referrer}'")));
+            }
+            (None, Some(source)) => {
+                let module = match kind {
+                    "" => self.new_source_module(&source, &name)?,
+                    "json" => self.new_json_module(&source, &name)?,
+                    _ => return Err(self.throw_type(&format!("Module type '{kind}' is not supported"))),
+                };
+                self.register_module(key, module)?;
+                module
+            }
+        };
+        self.register_module(meaning, module)?;
+        Ok(module)
+    }
+
+    /// LoadRequestedModules (16.2.1.6.1.1): the whole graph.
+    fn load_graph(&mut self, module: Ref) -> Completion<()> {
+        let seen = self.new_collection(Kind::Set, Ref::NULL)?;
+        self.map_set(seen, Value::cell(module), Value::UNDEFINED)?;
+        let mut position = (self.cage.r(seen, 16), 0);
+        while let Some((table, entry)) = self.map_next(position.0, position.1) {
+            let at = self.map_key(table, entry).as_ref();
+            let referrer = self.module_name(at)?;
+            for i in 0..self.rows(at, REQUESTS, 3) {
+                self.charge(1)?;
+                let loaded = match self.requested(at, i) {
+                    Some(loaded) => loaded,
+                    None => {
+                        let specifier = self.string_text(self.item(at, REQUESTS, 3 * i).as_ref())?;
+                        let kind = self.item(at, REQUESTS, 3 * i + 1);
+                        let kind = if kind.is_string() { self.string_text(kind.as_ref())? } else { String::new() };
+                        self.load_module(&referrer, &specifier, &kind)?
+                    }
+                };
+                let list = self.field(at, REQUESTS).as_ref();
+                self.cage.set(list, 8 + 24 * i + 16, Value::cell(loaded).0);
+                self.map_set(seen, Value::cell(loaded), Value::UNDEFINED)?;
+            }
+            position = (table, entry + 1);
+        }
+        Ok(())
+    }
+
+    // --- linking
+
+    /// Link (16.2.1.6.1.2)
+    fn link_module(&mut self, module: Ref) -> Completion<()> {
+        let mut stack = Vec::new();
+        let mut index = 0;
+        let result = self.inner_link(module, &mut stack, &mut index);
+        if result.is_err() {
+            for &number in &stack {
+                self.set_module_state(Ref(number), UNLINKED);
+            }
+        }
+        result
+    }
+
+    /// InnerModuleLinking (16.2.1.6.1.2.1)
+    fn inner_link(&mut self, module: Ref, stack: &mut Vec<u32>, index: &mut i32) -> Completion<()> {
+        self.check_native_stack()?;
+        if self.module_state(module) != UNLINKED {
+            return Ok(());
+        }
+        self.enter_walk(module, LINKING, stack, index);
+        for i in 0..self.rows(module, REQUESTS, 3) {
+            let Some(required) = self.requested(module, i) else { return Err(self.throw_type("module is not loaded")) };
+            self.inner_link(required, stack, index)?;
+            if self.module_state(required) == LINKING {
+                self.lower_ancestor(module, required);
+            }
+        }
+        self.initialize_environment(module)?;
+        if self.field(module, DFS_INDEX) == self.field(module, DFS_ANCESTOR) {
+            while let Some(number) = stack.pop() {
+                self.set_module_state(Ref(number), LINKED);
+                if number == module.0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_walk(&mut self, module: Ref, state: i32, stack: &mut Vec<u32>, index: &mut i32) {
+        self.set_module_state(module, state);
+        self.set_field(module, DFS_INDEX, Value::int(*index));
+        self.set_field(module, DFS_ANCESTOR, Value::int(*index));
+        *index += 1;
+        stack.push(module.0);
+    }
+
+    fn lower_ancestor(&mut self, module: Ref, required: Ref) {
+        let lowest = self.field(module, DFS_ANCESTOR).as_int().min(self.field(required, DFS_ANCESTOR).as_int());
+        self.set_field(module, DFS_ANCESTOR, Value::int(lowest));
+    }
+
+    /// InitializeEnvironment (16.2.1.7.3.1)
+    fn initialize_environment(&mut self, module: Ref) -> Completion<()> {
+        for i in 0..self.rows(module, EXPORTS, 4) {
+            if self.item(module, EXPORTS, 4 * i).as_int() == INDIRECT {
+                let (name, request) = (self.item(module, EXPORTS, 4 * i + 1), self.item(module, EXPORTS, 4 * i + 2));
+                let resolution = self.resolve_export(module, name, &mut Vec::new())?;
+                let wanted = self.item(module, EXPORTS, 4 * i + 3);
+                self.check_resolution(resolution, module, request.as_int() as u32, wanted)?;
+            }
+        }
+        let environment = self.field(module, ENVIRONMENT).as_ref();
+        for i in 0..self.rows(module, IMPORTS, 3) {
+            self.charge(1)?;
+            let request = self.item(module, IMPORTS, 3 * i).as_int() as u32;
+            let (name, slot) = (self.item(module, IMPORTS, 3 * i + 1), self.item(module, IMPORTS, 3 * i + 2));
+            let Some(imported) = self.requested(module, request) else { continue };
+            let resolution = if name.is_undefined() {
+                Resolution::Namespace(imported)
+            } else {
+                self.resolve_export(imported, name, &mut Vec::new())?
+            };
+            self.check_resolution(resolution, module, request, name)?;
+            let reference = self.binding_reference(resolution)?;
+            let reference = match resolution {
+                Resolution::Namespace(of) => Value::object(self.module_namespace(of)?),
+                _ => reference,
+            };
+            self.cage.set(environment, 16 + 8 * slot.as_int() as u32, reference.0);
+        }
+        for i in 0..self.rows(module, FUNCTIONS, 2) {
+            let (slot, number) = (self.item(module, FUNCTIONS, 2 * i).as_int(), self.item(module, FUNCTIONS, 2 * i + 1).as_int());
+            let template = self.item(module, TEMPLATES, number as u32).as_ref();
+            let function = self.new_closure(template, Value::cell(environment), 0)?;
+            self.cage.set(environment, 16 + 8 * slot as u32, function.0);
+        }
+        Ok(())
+    }
+
+    /// What stands for a resolved binding: a `Values` cell (environment, slot), or the module of a namespace.
+    fn binding_reference(&mut self, resolution: Resolution) -> Completion {
+        match resolution {
+            Resolution::Binding { module, slot } => {
+                let cell = self.new_values(2, self.field(module, ENVIRONMENT))?;
+                self.cage.set(cell, 16, Value::int(slot).0);
+                Ok(Value::cell(cell))
+            }
+            Resolution::Namespace(module) => Ok(Value::cell(module)),
+            _ => Ok(Value::UNDEFINED),
+        }
+    }
+
+    /// Throws the SyntaxError of a name that cannot be imported.
+    fn check_resolution(&mut self, resolution: Resolution, module: Ref, request: u32, name: Value) -> Completion<()> {
+        if !matches!(resolution, Resolution::Missing | Resolution::Ambiguous) {
+            return Ok(());
+        }
+        let specifier = self.string_text(self.item(module, REQUESTS, 3 * request).as_ref())?;
+        let name = if name.is_string() { self.string_text(name.as_ref())? } else { "*".into() };
+        Err(self.throw_syntax(&match resolution {
+            Resolution::Missing => format!("The requested module '{specifier}' does not provide an export named '{name}'"),
+            _ => format!("The requested module '{specifier}' contains conflicting star exports for name '{name}'"),
+        }))
+    }
+
+    /// ResolveExport (16.2.1.7.2.2); `visited` holds (module, name) pairs by number.
+    fn resolve_export(&mut self, module: Ref, name: Value, visited: &mut Vec<(u32, u32)>) -> Completion<Resolution> {
+        self.check_native_stack()?;
+        self.charge(1)?;
+        let pair = (module.0, name.as_ref().0);
+        if visited.contains(&pair) {
+            return Ok(Resolution::Missing);
+        }
+        visited.push(pair);
+        let count = self.rows(module, EXPORTS, 4);
+        for i in 0..count {
+            if self.item(module, EXPORTS, 4 * i + 1) != name {
+                continue;
+            }
+            let number = self.item(module, EXPORTS, 4 * i + 2).as_int();
+            if self.item(module, EXPORTS, 4 * i).as_int() == LOCAL {
+                return Ok(Resolution::Binding { module, slot: number });
+            }
+            let Some(imported) = self.requested(module, number as u32) else { return Ok(Resolution::Missing) };
+            let wanted = self.item(module, EXPORTS, 4 * i + 3);
+            if wanted.is_undefined() {
+                return Ok(Resolution::Namespace(imported));
+            }
+            return self.resolve_export(imported, wanted, visited);
+        }
+        if name == self.name_value(Name::default) {
+            return Ok(Resolution::Missing);
+        }
+        let mut found = Resolution::Missing;
+        for i in 0..count {
+            if self.item(module, EXPORTS, 4 * i).as_int() != STAR {
+                continue;
+            }
+            let number = self.item(module, EXPORTS, 4 * i + 2).as_int();
+            let Some(imported) = self.requested(module, number as u32) else { continue };
+            match self.resolve_export(imported, name, visited)? {
+                Resolution::Missing => {}
+                Resolution::Ambiguous => return Ok(Resolution::Ambiguous),
+                other if found == Resolution::Missing => found = other,
+                other if other != found => return Ok(Resolution::Ambiguous),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    // --- evaluation
+
+    /// Evaluate (16.2.1.6.1.3): the promise of the module's cycle root.
+    fn evaluate_linked(&mut self, module: Ref) -> Completion<Ref> {
+        let mut module = module;
+        if self.module_state(module) >= EVALUATING_ASYNC {
+            let root = self.field(module, ROOT);
+            if root.is_cell() {
+                module = root.as_ref();
+            }
+        }
+        if let Some(promise) = self.field(module, CAPABILITY).to_object_ref() {
+            return Ok(promise);
+        }
+        let promise = self.new_promise(Intrinsic::PromisePrototype)?;
+        self.set_field(module, CAPABILITY, Value::object(promise));
+        let mut stack = Vec::new();
+        let mut index = 0;
+        match self.inner_evaluate(module, &mut stack, &mut index) {
+            Ok(()) => {
+                if self.field(module, ORDER).is_undefined() {
+                    self.resolve_promise(promise, Value::UNDEFINED)?;
+                }
+            }
+            Err(Throw) => {
+                let reason = self.take_exception()?;
+                for &number in &stack {
+                    self.set_module_state(Ref(number), EVALUATED);
+                    self.set_field(Ref(number), ERROR, reason);
+                }
+                self.reject_promise(promise, reason)?;
+            }
+        }
+        Ok(promise)
+    }
+
+    /// InnerModuleEvaluation (16.2.1.6.1.3.1)
+    fn inner_evaluate(&mut self, module: Ref, stack: &mut Vec<u32>, index: &mut i32) -> Completion<()> {
+        self.check_native_stack()?;
+        match self.module_state(module) {
+            EVALUATING_ASYNC | EVALUATED => return self.evaluation_result(module),
+            EVALUATING => return Ok(()),
+            _ => {}
+        }
+        self.enter_walk(module, EVALUATING, stack, index);
+        let mut pending = 0;
+        for i in 0..self.rows(module, REQUESTS, 3) {
+            let Some(mut required) = self.requested(module, i) else { continue };
+            self.inner_evaluate(required, stack, index)?;
+            if self.module_state(required) == EVALUATING {
+                self.lower_ancestor(module, required);
+            } else {
+                let root = self.field(required, ROOT);
+                if root.is_cell() {
+                    required = root.as_ref();
+                }
+                self.evaluation_result(required)?;
+            }
+            if self.field(required, ORDER).is_int() {
+                pending += 1;
+                self.add_async_parent(required, module)?;
+            }
+        }
+        self.set_field(module, PENDING, Value::int(pending));
+        if pending > 0 || self.field(module, AWAITS).is_true() {
+            let order = self.next_module_order();
+            self.set_field(module, ORDER, order);
+            if pending == 0 {
+                self.execute_async_module(module)?;
+            }
+        } else {
+            self.execute_module(module)?;
+        }
+        if self.field(module, DFS_INDEX) == self.field(module, DFS_ANCESTOR) {
+            while let Some(number) = stack.pop() {
+                let popped = Ref(number);
+                let is_sync = self.field(popped, ORDER).is_undefined();
+                self.set_module_state(popped, if is_sync { EVALUATED } else { EVALUATING_ASYNC });
+                self.set_field(popped, ROOT, Value::cell(module));
+                if popped == module {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Throws the module's [[EvaluationError]], if it has one.
+    fn evaluation_result(&mut self, module: Ref) -> Completion<()> {
+        let error = self.field(module, ERROR);
+        if error.is_hole() { Ok(()) } else { Err(self.throw(error)) }
+    }
+
+    fn add_async_parent(&mut self, module: Ref, parent: Ref) -> Completion<()> {
+        let parents = match self.field(module, PARENTS).to_object_ref() {
+            Some(parents) => parents,
+            None => {
+                let parents = self.new_array()?;
+                self.set_field(module, PARENTS, Value::object(parents));
+                parents
+            }
+        };
+        self.array_push(parents, Value::cell(parent))
+    }
+
+    fn async_parents(&self, module: Ref) -> Vec<u32> {
+        let Some(parents) = self.field(module, PARENTS).to_object_ref() else { return Vec::new() };
+        (0..self.array_length(parents)).filter_map(|i| self.stored_element(parents, i)).map(|own| own.value.as_ref().0).collect()
+    }
+
+    /// IncrementModuleAsyncEvaluationCount (9.6.3)
+    fn next_module_order(&mut self) -> Value {
+        let last = self.intrinsic_value(Intrinsic::ModuleOrder);
+        let order = Value::int(if last.is_int() { last.as_int().wrapping_add(1) } else { 0 });
+        self.set_intrinsic(Intrinsic::ModuleOrder, order);
+        order
+    }
+
+    /// ExecuteModule (16.2.1.7.3.2): what the top-level code returns, a promise if it awaits.
+    fn execute_module(&mut self, module: Ref) -> Completion {
+        let templates = self.field(module, TEMPLATES);
+        if !templates.is_cell() {
+            return Ok(Value::UNDEFINED);
+        }
+        let top = Value(self.cage.get(templates.as_ref(), 8)).as_ref();
+        let function = self.new_closure(top, self.field(module, ENVIRONMENT), 0)?;
+        self.call(function, Value::UNDEFINED, &[])
+    }
+
+    /// ExecuteAsyncModule (16.2.1.6.1.3.2)
+    fn execute_async_module(&mut self, module: Ref) -> Completion<()> {
+        let promise = self.execute_module(module)?;
+        let promise = self.promise_resolve_intrinsic(promise)?;
+        let (done, failed) = self.function_pair(MODULE_FULFILLED, MODULE_REJECTED, Value::cell(module))?;
+        self.perform_then(promise, done, failed, Value::UNDEFINED)
+    }
+
+    /// Two native functions over the same data.
+    fn function_pair(&mut self, done: u32, failed: u32, data: Value) -> Completion<(Value, Value)> {
+        let empty = self.name_value(Name::empty);
+        let done = self.new_native_function_named(done, data, empty, 0)?;
+        let failed = self.new_native_function_named(failed, data, empty, 1)?;
+        Ok((Value::object(done), Value::object(failed)))
+    }
+
+    /// GatherAvailableAncestors (16.2.1.6.1.3.3)
+    fn gather_ancestors(&mut self, module: Ref, list: &mut Vec<u32>) -> Completion<()> {
+        self.check_native_stack()?;
+        for number in self.async_parents(module) {
+            let parent = Ref(number);
+            let root = self.field(parent, ROOT);
+            let failed = root.is_cell() && !self.field(root.as_ref(), ERROR).is_hole();
+            if list.contains(&number) || failed {
+                continue;
+            }
+            let pending = self.field(parent, PENDING).as_int() - 1;
+            self.set_field(parent, PENDING, Value::int(pending));
+            if pending == 0 {
+                list.push(number);
+                if !self.field(parent, AWAITS).is_true() {
+                    self.gather_ancestors(parent, list)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a module that ran asynchronously as done and settles its promise.
+    fn finish_async_module(&mut self, module: Ref) -> Completion<()> {
+        self.set_field(module, ORDER, Value::TRUE);
+        self.set_module_state(module, EVALUATED);
+        match self.field(module, CAPABILITY).to_object_ref() {
+            Some(promise) => self.resolve_promise(promise, Value::UNDEFINED),
+            None => Ok(()),
+        }
+    }
+
+    /// AsyncModuleExecutionFulfilled (16.2.1.6.1.3.4)
+    fn async_module_fulfilled(&mut self, module: Ref) -> Completion<()> {
+        if self.module_state(module) == EVALUATED {
+            return Ok(());
+        }
+        self.finish_async_module(module)?;
+        let mut list = Vec::new();
+        self.gather_ancestors(module, &mut list)?;
+        list.sort_by_key(|&number| {
+            let order = self.field(Ref(number), ORDER);
+            if order.is_int() { order.as_int() } else { -1 }
+        });
+        for number in list {
+            let ancestor = Ref(number);
+            if self.module_state(ancestor) == EVALUATED {
+                continue;
+            }
+            let awaits = self.field(ancestor, AWAITS).is_true();
+            let result = if awaits { self.execute_async_module(ancestor) } else { self.execute_module(ancestor).map(|_| ()) };
+            match result {
+                Ok(()) if awaits => {}
+                Ok(()) => self.finish_async_module(ancestor)?,
+                Err(Throw) => {
+                    let reason = self.take_exception()?;
+                    self.async_module_rejected(ancestor, reason)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// AsyncModuleExecutionRejected (16.2.1.6.1.3.5)
+    fn async_module_rejected(&mut self, module: Ref, reason: Value) -> Completion<()> {
+        self.check_native_stack()?;
+        if self.module_state(module) == EVALUATED {
+            return Ok(());
+        }
+        self.set_field(module, ERROR, reason);
+        self.set_module_state(module, EVALUATED);
+        self.set_field(module, ORDER, Value::TRUE);
+        if let Some(promise) = self.field(module, CAPABILITY).to_object_ref() {
+            self.reject_promise(promise, reason)?;
+        }
+        for number in self.async_parents(module) {
+            self.async_module_rejected(Ref(number), reason)?;
+        }
+        Ok(())
+    }
+
+    /// Loads, links and evaluates: the promise.
+    fn run_module(&mut self, module: Ref) -> Completion {
+        self.load_graph(module)?;
+        self.link_module(module)?;
+        Ok(Value::object(self.evaluate_linked(module)?))
+    }
+
+    // --- what embedders call
+
+    /// Compiles, links and evaluates a module: the promise of its evaluation. Later imports of `name` give it.
     ///
     /// # Errors
-    /// SyntaxError; what linking throws.
-    pub fn evaluate_module(&mut self, _source: &str, _name: &str) -> Completion {
-        Err(self.throw_type("modules are not available"))
+    /// SyntaxError; what loading and linking throw.
+    pub fn evaluate_module(&mut self, source: &str, name: &str) -> Completion {
+        self.enter(|realm| {
+            let module = realm.new_source_module(source, name)?;
+            let key = realm.module_key(&["m", "", name])?;
+            realm.register_module(key, module)?;
+            realm.run_module(module)
+        })
+    }
+
+    /// Loads, links and evaluates the module that `specifier` means in `referrer`: the promise of its evaluation.
+    ///
+    /// # Errors
+    /// What loading and linking throw.
+    pub fn import_module(&mut self, specifier: &str, referrer: &str) -> Completion {
+        self.enter(|realm| {
+            let module = realm.load_module(referrer, specifier, "")?;
+            realm.run_module(module)
+        })
+    }
+
+    /// The namespace object of a module that was linked before.
+    ///
+    /// # Errors
+    /// TypeError where there is no such module; SyntaxError where it does not link.
+    pub fn namespace_of_module(&mut self, specifier: &str, referrer: &str) -> Completion {
+        self.enter(|realm| {
+            let module = realm.load_module(referrer, specifier, "")?;
+            realm.load_graph(module)?;
+            realm.link_module(module)?;
+            Ok(Value::object(realm.module_namespace(module)?))
+        })
+    }
+
+    // --- import() and import.meta
+
+    /// The script of the code that runs in frame `fp`.
+    fn frame_script(&self, fp: u32) -> Ref {
+        self.cage.r(self.frame_template(fp), SCRIPT)
+    }
+
+    /// EvaluateImportCall (13.3.10.2): a promise of the namespace.
+    #[inline(never)]
+    pub(crate) fn import_call(&mut self, fp: u32, specifier: Value, options: Value) -> Completion {
+        let promise = self.new_promise(Intrinsic::PromisePrototype)?;
+        let referrer = self.cage.r(self.frame_script(fp), 8);
+        if let Err(Throw) = self.start_import(referrer, specifier, options, promise) {
+            let reason = self.take_exception()?;
+            self.reject_promise(promise, reason)?;
+        }
+        Ok(Value::object(promise))
+    }
+
+    fn start_import(&mut self, referrer: Ref, specifier: Value, options: Value, promise: Ref) -> Completion<()> {
+        let specifier = self.to_string(specifier)?;
+        let kind = self.import_type(options)?;
+        let (referrer, specifier) = (self.string_text(referrer)?, self.string_text(specifier)?);
+        let module = self.load_module(&referrer, &specifier, &kind)?;
+        self.load_graph(module)?;
+        // ContinueDynamicImport (13.3.10.4): linking and evaluation are a job of their own.
+        let data = self.new_values(2, Value::cell(module))?;
+        self.cage.set(data, 16, Value::object(promise).0);
+        let loaded = self.new_promise(Intrinsic::PromisePrototype)?;
+        self.resolve_promise(loaded, Value::UNDEFINED)?;
+        let empty = self.name_value(Name::empty);
+        let go_on = self.new_native_function_named(IMPORT_LOADED, Value::cell(data), empty, 0)?;
+        self.perform_then(loaded, Value::object(go_on), Value::UNDEFINED, Value::UNDEFINED)
+    }
+
+    /// The `type` attribute of the options of import().
+    fn import_type(&mut self, options: Value) -> Completion<String> {
+        let mut kind = String::new();
+        if options.is_undefined() {
+            return Ok(kind);
+        }
+        let Some(options) = options.to_object_ref() else {
+            return Err(self.throw_type("The second argument of import() must be an object"));
+        };
+        let attributes = self.get_name(options, Name::with)?;
+        if attributes.is_undefined() {
+            return Ok(kind);
+        }
+        let Some(attributes) = attributes.to_object_ref() else {
+            return Err(self.throw_type("The 'with' option of import() must be an object"));
+        };
+        let keys = self.own_keys(attributes)?;
+        let mut unknown = None;
+        for i in 0..self.cage.u32(keys, 4) {
+            let key_value = Value(self.cage.get(keys, 8 + 8 * i));
+            if !key_value.is_string() {
+                continue;
+            }
+            let key = self.to_property_key(key_value)?;
+            if !self.get_own_property(attributes, key)?.is_some_and(|own| own.enumerable()) {
+                continue;
+            }
+            let value = self.get(attributes, key)?;
+            if !value.is_string() {
+                return Err(self.throw_type("Import attribute value must be a string"));
+            }
+            if key == self.key_for(Name::type_) {
+                kind = self.string_text(value.as_ref())?;
+            } else {
+                unknown = Some(key);
+            }
+        }
+        match unknown {
+            Some(key) => {
+                let text = self.key_text(key);
+                Err(self.throw_type(&format!("Import attribute '{text}' is not supported")))
+            }
+            None => Ok(kind),
+        }
+    }
+
+    /// import.meta (13.3.12.1): an object without prototype whose `url` is the module's name.
+    #[inline(never)]
+    pub(crate) fn import_meta(&mut self, fp: u32) -> Completion {
+        let script = Value::cell(self.frame_script(fp));
+        let Some(module) = self.find_module(script)? else {
+            return Err(self.throw_type("import.meta outside of a module"));
+        };
+        if self.field(module, META).is_object() {
+            return Ok(self.field(module, META));
+        }
+        let meta = self.new_object_with_prototype(Ref::NULL)?;
+        self.define_data(meta, self.key_for(Name::url), self.field(module, NAME), DEFAULT)?;
+        self.set_field(module, META, Value::object(meta));
+        Ok(Value::object(meta))
+    }
+}
+
+fn data(realm: &Realm, args: Args) -> Ref {
+    Value(realm.cage.get(args.callee, DATA)).as_ref()
+}
+
+fn module_fulfilled(realm: &mut Realm, args: Args) -> Completion {
+    realm.async_module_fulfilled(data(realm, args))?;
+    Ok(Value::UNDEFINED)
+}
+
+fn module_rejected(realm: &mut Realm, args: Args) -> Completion {
+    let reason = args.get(realm, 0);
+    realm.async_module_rejected(data(realm, args), reason)?;
+    Ok(Value::UNDEFINED)
+}
+
+/// The linkAndEvaluate closure of ContinueDynamicImport (13.3.10.4); data: module, promise.
+fn import_loaded(realm: &mut Realm, args: Args) -> Completion {
+    let data = data(realm, args);
+    let (module, promise) = (Value(realm.cage.get(data, 8)).as_ref(), Value(realm.cage.get(data, 16)).as_ref());
+    let evaluation = match realm.link_module(module) {
+        Ok(()) => realm.evaluate_linked(module)?,
+        Err(Throw) => {
+            let reason = realm.take_exception()?;
+            realm.reject_promise(promise, reason)?;
+            return Ok(Value::UNDEFINED);
+        }
+    };
+    let (done, failed) = realm.function_pair(IMPORT_DONE, IMPORT_FAILED, Value::cell(data))?;
+    realm.perform_then(evaluation, done, failed, Value::UNDEFINED)?;
+    Ok(Value::UNDEFINED)
+}
+
+fn import_done(realm: &mut Realm, args: Args) -> Completion {
+    let data = data(realm, args);
+    let (module, promise) = (Value(realm.cage.get(data, 8)).as_ref(), Value(realm.cage.get(data, 16)).as_ref());
+    let namespace = realm.module_namespace(module)?;
+    realm.resolve_promise(promise, Value::object(namespace))?;
+    Ok(Value::UNDEFINED)
+}
+
+fn import_failed(realm: &mut Realm, args: Args) -> Completion {
+    let reason = args.get(realm, 0);
+    let promise = Value(realm.cage.get(data(realm, args), 16)).as_ref();
+    realm.reject_promise(promise, reason)?;
+    Ok(Value::UNDEFINED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join_paths;
+
+    #[test]
+    fn relative_specifiers_start_at_the_referrers_folder() {
+        assert_eq!(join_paths("a/b/main.js", "./x.js"), "a/b/x.js");
+        assert_eq!(join_paths("a/b/main.js", "../x.js"), "a/x.js");
+        assert_eq!(join_paths("main.js", "../x.js"), "../x.js");
+        assert_eq!(join_paths("main.js", "bare"), "bare");
     }
 }

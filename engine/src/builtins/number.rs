@@ -173,7 +173,7 @@ fn to_string(realm: &mut Realm, args: Args) -> Completion {
     let radix = args.get(realm, 0);
     let radix = if radix.is_undefined() { 10.0 } else { realm.to_integer(radix)? };
     if !(2.0..=36.0).contains(&radix) {
-        return Err(realm.throw_range("toString() radix must be between 2 and 36"));
+        return Err(realm.throw_range("toString() radix argument must be between 2 and 36"));
     }
     if radix == 10.0 {
         return Ok(Value::string(realm.to_string(Value::number(x))?));

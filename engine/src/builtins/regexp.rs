@@ -176,6 +176,14 @@ impl Realm {
         let Some(parsed) = RegExpFlags::parse(&view) else {
             return Err(self.throw_syntax("Invalid regular expression flags"));
         };
+        if view.units().is_sorted() {
+            // The usual case: the constant itself is the canonical text.
+            let letters = self.intern(flags.as_ref())?;
+            self.cage.set(object, 16, source.0);
+            self.cage.set(object, 20, u32::from(parsed.bits()));
+            self.cage.set(object, 24, letters.0);
+            return Ok(Value::object(object));
+        }
         set_fields(self, object, source, parsed)?;
         Ok(Value::object(object))
     }

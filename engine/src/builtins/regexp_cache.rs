@@ -8,7 +8,7 @@ use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use crate::cage::Ref;
-use crate::pure::regexp::{Captures, Program};
+use crate::pure::regexp::{Captures, Program, Scratch};
 use crate::shapes::RefHasher;
 
 /// Most programs that a realm keeps; then it starts anew.
@@ -25,6 +25,8 @@ pub struct RegExpCache {
     last: Option<(ProgramKey, Arc<Program>)>,
     /// Positions of the last match, to save allocations. Numbers only.
     spare: Vec<Captures>,
+    /// The matcher's stack. Numbers only.
+    pub(crate) scratch: Scratch,
 }
 
 impl RegExpCache {

@@ -11,7 +11,7 @@ use crate::kinds::{ELEMENTS, Kind, SHAPE};
 use crate::names::{Intrinsic, Name};
 use crate::objects::Key;
 use crate::objects::function::BUILTIN;
-use crate::pure::regexp::{self as pattern, Captures, Program, RegExpFlags, Text};
+use crate::pure::regexp::{self as pattern, Captures, Exhausted, Program, RegExpFlags, Text};
 use crate::strings::StrView;
 
 /// Slot of `lastIndex` in every RegExp object.
@@ -132,10 +132,17 @@ impl Realm {
         sticky: bool,
         captures: &mut Captures,
     ) -> Completion<bool> {
-        let found = program.exec(view.into(), at, sticky, captures);
-        let looked_at = if found { captures.end().saturating_sub(at) } else { view.len() - at.min(view.len()) };
-        self.charge(1 + looked_at as u32 / 16)?;
-        Ok(found)
+        let mut scratch = std::mem::take(&mut self.regexps.scratch);
+        // One unit of fuel is worth this many steps.
+        const STEPS_PER_UNIT: u64 = 16;
+        let steps_max = (self.fuel.max(0) as u64).saturating_mul(STEPS_PER_UNIT);
+        let (found, steps) = program.exec(view.into(), at, sticky, captures, &mut scratch, steps_max);
+        self.regexps.scratch = scratch;
+        self.charge(1 + u32::try_from(steps / STEPS_PER_UNIT).unwrap_or(u32::MAX - 1))?;
+        match found {
+            Ok(found) => Ok(found),
+            Err(Exhausted) => Err(self.throw_range("Maximum call stack size exceeded")),
+        }
     }
 
     /// RegExpBuiltinExec (22.2.7.2) without the result array: fills `captures`.

@@ -86,7 +86,7 @@ fn symbol_for(realm: &mut Realm, args: Args) -> Completion {
 fn key_for(realm: &mut Realm, args: Args) -> Completion {
     let value = args.get(realm, 0);
     if !value.is_symbol() {
-        let text = realm.describe(value);
+        let text = if value.is_string() { realm.string_text(value.as_ref())? } else { realm.describe(value) };
         return Err(realm.throw_type(&format!("{text} is not a symbol")));
     }
     let symbol = value.as_ref();

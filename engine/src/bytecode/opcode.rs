@@ -264,8 +264,12 @@ macro_rules! define_opcodes {
 
             /// The opcode with number `raw`, if there is one.
             #[inline(always)]
-            pub fn from_raw(raw: u16) -> Option<Opcode> {
-                Self::ALL.get(raw as usize).copied()
+            pub const fn from_raw(raw: u16) -> Option<Opcode> {
+                // Written out so that it compiles to one range check: the dispatch loop runs this.
+                $(if raw == Opcode::$name as u16 {
+                    return Some(Opcode::$name);
+                })*
+                None
             }
 
             /// The operands in code order.

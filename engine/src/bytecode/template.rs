@@ -112,6 +112,8 @@ pub enum BindingMode {
     Const,
     /// The name of a function expression: assignment throws in strict code only.
     FunctionName,
+    /// An import: the slot holds a reference that `GetImport` reads; assignment throws.
+    Import,
 }
 
 /// What kind of function a template is.

@@ -41,6 +41,7 @@ impl Realm {
     pub fn collect_at_rest(&mut self) {
         assert!(self.depth == 0, "JavaScript is running");
         let saved = std::mem::replace(&mut self.native_stack_top, 0);
+        self.kept_alive = Ref::NULL;
         loop {
             let before = self.heap.allocated;
             self.collect();

@@ -111,7 +111,10 @@ impl Realm {
             }
             self.cage.set(list, 16, Value::int(position as i32 + 1).0);
             let name = Value(self.cage.get(list, 24 + 8 * position));
-            // A name that was deleted meanwhile is skipped.
+            // A name that was deleted meanwhile is skipped; a proxy is not asked again.
+            if self.cage.is(object.as_ref(), Kind::Proxy) {
+                return Ok(Some(name));
+            }
             let key = self.property_key_of(name)?;
             if self.has_property(object.as_ref(), key)? {
                 return Ok(Some(name));
@@ -301,6 +304,37 @@ impl Realm {
         };
         self.cage.init(block + 16, Value::FALSE.0);
         Ok(Some(value))
+    }
+
+    /// IteratorStepValue (7.4.10) on (iterator, next): the next value, or `None` when done.
+    ///
+    /// # Errors
+    /// Whatever `next` or the result's getters throw.
+    pub(crate) fn iterator_step_value(&mut self, iterator: Value, next: Value) -> Completion<Option<Value>> {
+        if let Some(cell) = iterator.to_object_ref()
+            && self.cage.is(cell, Kind::Iterator)
+            && self.is_original_next(cell, next)
+        {
+            return self.engine_iterator_step(cell);
+        }
+        let result = self.iterator_step(iterator, next)?;
+        let Some((result, value)) = result else { return Ok(None) };
+        match value {
+            Some(value) => Ok(Some(value)),
+            None => self.get_name(result, Name::value).map(Some),
+        }
+    }
+
+    /// IteratorStep (7.4.9): the result object (and its value where reading that is not observable), or `None`
+    /// when done.
+    pub(crate) fn iterator_step(&mut self, iterator: Value, next: Value) -> Completion<Option<(Ref, Option<Value>)>> {
+        let result = self.call(next, iterator, &[])?;
+        if !result.is_object() {
+            let text = self.describe(result);
+            return Err(self.throw_type(&format!("Iterator result {text} is not an object")));
+        }
+        let (value, done) = self.unpack_iterator_result_lazily(result)?;
+        Ok(if done { None } else { Some((result.as_ref(), value)) })
     }
 
     fn unpack_iterator_result_lazily(&mut self, result: Value) -> Completion<(Option<Value>, bool)> {

@@ -23,7 +23,9 @@ impl Realm {
         let start = if base.is_object() {
             let object = base.as_ref();
             let shape = cage.r(object, SHAPE);
-            if let Some(code) = self.megamorphic.find(shape, name) {
+            // A cache that is still empty gets filled first; this one is for sites that see many shapes.
+            let site_is_empty = at != 0 && cage.read::<u32>(at) == 0;
+            if !site_is_empty && let Some(code) = self.megamorphic.find(shape, name) {
                 let value = self.read_code(object, code);
                 if value != Value::LAZY {
                     return Ok(value);

@@ -157,7 +157,8 @@ impl Realm {
                     0 => BindingMode::Var,
                     1 => BindingMode::Let,
                     2 => BindingMode::Const,
-                    _ => BindingMode::FunctionName,
+                    3 => BindingMode::FunctionName,
+                    _ => BindingMode::Import,
                 };
                 environment.names.push((name, packed as u16, mode));
                 i += 2;

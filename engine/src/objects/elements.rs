@@ -250,7 +250,7 @@ impl Realm {
         let used = if elements.is_null() { 0 } else { cage.u32(elements, 8) };
         if is_sparse {
             self.insert_sparse(object, index, value, attributes)?;
-        } else if attributes != DEFAULT || (index > used && index - used > GAP_MAX && index > used * 4) {
+        } else if attributes != DEFAULT || (index > used && index - used > GAP_MAX.max(used / 2)) {
             self.make_sparse(object, 1)?;
             self.insert_sparse(object, index, value, attributes)?;
         } else {

@@ -355,7 +355,7 @@ impl Realm {
             let change = Descriptor { value: Some(value), ..Default::default() };
             return self.define_own_property(target, key, &change);
         }
-        if self.cage.is(target, Kind::Proxy) {
+        if matches!(self.cage.kind(target), Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace) {
             return self.define_own_property(target, key, &Descriptor::data(value, DEFAULT));
         }
         self.create_new_property(target, key, value, DEFAULT)
@@ -435,6 +435,9 @@ impl Realm {
     #[cold]
     pub(crate) fn throw_read_only(&mut self, base: Value, key: Key) -> crate::realm::Throw {
         let text = self.key_text(key);
+        if self.object_kind(base) == Some(Kind::Proxy) {
+            return self.throw_type(&format!("'set' on proxy: trap returned falsish for property '{text}'"));
+        }
         let own = base.to_object_ref().and_then(|o| self.get_own_quiet(o, key));
         if own.is_none() && base.is_object() {
             let extensible = self.cage.flags(self.shape_of(base.as_ref())) & NON_EXTENSIBLE == 0;
@@ -611,6 +614,9 @@ impl Realm {
             return Ok(());
         }
         let text = self.key_text(key);
+        if self.cage.is(object, Kind::Proxy) {
+            return Err(self.throw_type(&format!("'defineProperty' on proxy: trap returned falsish for property '{text}'")));
+        }
         let exists = self.get_own_quiet(object, key).is_some();
         Err(self.throw_type(&if exists {
             format!("Cannot redefine property: {text}")

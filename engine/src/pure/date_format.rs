@@ -1,8 +1,7 @@
 //! Dates to text (ECMA-262 21.4.4.36 to 21.4.4.43), and the plain en-US forms of the toLocale methods.
 //!
 //! Invariant: takes finite time values only; callers print "Invalid Date" or throw for NaN themselves.
-//! All results are ASCII but the locale times, which have the narrow no-break space U+202F that V8's
-//! data has.
+//! All results are ASCII, apart from what a zone's abbreviation may contain.
 
 use super::date::{Fields, fields, local_time};
 use super::tzif::TimeZone;
@@ -92,7 +91,12 @@ fn time_string(t: f64, f: &Fields, zone: &TimeZone) -> String {
 /// English names of the frequent zones, else the abbreviation of the zone's data.
 fn zone_display_name(t: f64, zone: &TimeZone) -> String {
     let local = zone.at_utc_ms(t);
-    let long = match local.abbreviation {
+    // Local mean time and war time are shown by the names of today.
+    let abbreviation = match local.abbreviation {
+        "LMT" | "EWT" | "EPT" | "CWT" | "CPT" | "MWT" | "MPT" | "PWT" | "PPT" => zone.current_abbreviation(local.is_dst),
+        other => other,
+    };
+    let long = match abbreviation {
         "UTC" => "Coordinated Universal Time",
         "GMT" => "Greenwich Mean Time",
         "CET" => "Central European Standard Time",
@@ -150,7 +154,7 @@ pub fn to_locale_time_string(t: f64, zone: &TimeZone) -> String {
         hour => hour,
     };
     let half = if f.hour < 12 { "AM" } else { "PM" };
-    format!("{hour}:{:02}:{:02}\u{202F}{half}", f.minute, f.second)
+    format!("{hour}:{:02}:{:02} {half}", f.minute, f.second)
 }
 
 /// Date.prototype.toLocaleString (ECMA-262 21.4.4.39) as in en-US.
@@ -176,7 +180,7 @@ mod tests {
             to_string(t, &zone),
             "Mon Jul 01 2024 14:05:06 GMT+0200 (Central European Summer Time)"
         );
-        assert_eq!(to_locale_string(t, &zone), "7/1/2024, 2:05:06\u{202F}PM");
+        assert_eq!(to_locale_string(t, &zone), "7/1/2024, 2:05:06 PM");
         assert_eq!(to_iso_string(-8.64e15), "-271821-04-20T00:00:00.000Z");
         assert_eq!(to_utc_string(-8.64e15), "Tue, 20 Apr -271821 00:00:00 GMT");
         assert_eq!(

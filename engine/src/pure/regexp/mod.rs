@@ -1,22 +1,39 @@
-//! Regular expressions (ECMA-262 22.2) on top of the crate regress.
+//! Regular expressions (ECMA-262 22.2).
+//!
+//! Two matchers. Our own ([`code`], [`exec`]) runs most patterns: it works on both string encodings in place,
+//! knows what a match can begin with, counts its steps against a limit, and takes no native stack. What its
+//! parser does not know (property escapes, set notation, Unicode case folding and rarities) goes to the crate
+//! regress, which is also the judge of syntax errors.
 //!
 //! Invariant: this is the only module that names regress; everything outside sees [`Program`],
-//! [`Text`] and [`Captures`], so that a matcher of our own can take its place.
+//! [`Text`] and [`Captures`].
 //!
-//! Three things that regress lacks are made good here:
+//! Things that regress lacks are made good here:
 //!
 //! * It only searches. A sticky match, and any match of a pattern that begins with `^`, would scan the
 //!   whole rest of the subject in vain: such programs are compiled as `(?:pattern)|()`, whose last,
 //!   additional group says that the pattern did not match at the start position.
-//! * It gives group names per match only. [`scan_groups`] reads them from the source once.
+//! * It gives group names per match only. `scan` reads them from the source once.
 //! * It has no step limit: `(a+)+b` on 24 characters runs for a second, and neither the fuel budget nor a
 //!   stop request interrupts it. [`Program::may_backtrack_badly`] tells patterns with nested
 //!   unbounded repetition, so that a caller with a budget can refuse or charge them. Its backtrack stack is
 //!   on the heap and its parser limits nesting, so the native stack is safe.
 
+mod ast;
+mod class;
+mod code;
+mod escape;
+mod exec;
+mod scan;
+
+pub use escape::{escape_for_pattern, escape_source};
+pub use exec::{Exhausted, Scratch};
+use scan::{begins_with_caret, has_nested_repetition, repeats_assertion, scan_groups};
+
 use std::sync::OnceLock;
 
 use super::Units;
+use code::Code;
 
 /// The flags of a regular expression (ECMA-262 22.2.3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -92,7 +109,10 @@ pub struct GroupName {
 #[derive(Debug)]
 pub struct Program {
     flags: RegExpFlags,
-    search: regress::Regex,
+    /// Our own program, where the pattern is one for it.
+    code: Option<Code>,
+    /// regress's program; made at once where there is no other.
+    search: OnceLock<Option<regress::Regex>>,
     /// The pattern as `(?:pattern)|()`, made at first need; `None` where that changes its meaning.
     at_start: OnceLock<Option<regress::Regex>>,
     source: Vec<u32>,
@@ -175,11 +195,19 @@ pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Prog
     } else {
         (0..source.len()).map(|i| u32::from(source.at(i))).collect()
     };
-    let search = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags))
-        .map_err(|error| error.text)?;
     let scan = scan_groups(&source, flags);
+    if repeats_assertion(&source, flags) {
+        return Err("Nothing to repeat".to_owned());
+    }
+    let code = ast::parse(&source, flags, scan.count, &scan.names).and_then(|pattern| code::compile(&pattern, flags));
+    let search = OnceLock::new();
+    if code.is_none() {
+        let regex = regress::Regex::from_unicode(source.iter().copied(), regress_flags(flags)).map_err(|e| e.text)?;
+        let _ = search.set(Some(regex));
+    }
     Ok(Program {
         flags,
+        code,
         search,
         at_start: OnceLock::new(),
         group_count: scan.count,
@@ -228,14 +256,47 @@ impl Program {
     }
 
     /// Runs the program (ECMA-262 22.2.7.2 RegExpBuiltinExec steps 7-21): the first match at or after
-    /// `last_index`, or exactly there if `sticky`. Whether there is one; then `captures` has it.
-    pub fn exec(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+    /// `last_index`, or exactly there if `sticky`. Whether there is one (then `captures` has it), and the steps
+    /// that it took.
+    pub fn exec(
+        &self,
+        text: Text<'_>,
+        last_index: usize,
+        sticky: bool,
+        captures: &mut Captures,
+        scratch: &mut Scratch,
+        steps_max: u64,
+    ) -> (Result<bool, Exhausted>, u64) {
         captures.slots.clear();
-        if last_index > text.len() || (self.begins_with_caret && last_index > 0) {
+        if last_index > text.len() {
+            return (Ok(false), 0);
+        }
+        if let Some(code) = &self.code {
+            return match text {
+                Text::Latin1(units) => exec::search(code, units, last_index, sticky, captures, scratch, steps_max),
+                Text::Utf16(units) if code.unicode => {
+                    exec::search(code, exec::CodePoints(units), last_index, sticky, captures, scratch, steps_max)
+                }
+                Text::Utf16(units) => {
+                    exec::search(code, exec::CodeUnits(units), last_index, sticky, captures, scratch, steps_max)
+                }
+            };
+        }
+        let found = self.exec_regress(text, last_index, sticky, captures);
+        // regress does not count; the length that was looked at is the best guess.
+        let looked_at = if found { captures.end().saturating_sub(last_index) } else { text.len() - last_index };
+        (Ok(found), looked_at as u64 / 4)
+    }
+
+    /// The same by regress.
+    fn exec_regress(&self, text: Text<'_>, last_index: usize, sticky: bool, captures: &mut Captures) -> bool {
+        captures.slots.clear();
+        let Some(search) = self.regress() else { return false };
+        if self.begins_with_caret && last_index > 0 {
             return false;
         }
         if !sticky && !self.begins_with_caret {
-            return self.run(&self.search, text, last_index, captures);
+            return self.run(search, text, last_index, captures);
         }
         match self.at_start() {
             Some(regex) => {
@@ -247,8 +308,21 @@ impl Program {
                 captures.slots.truncate(captures.slots.len() - 2);
                 !missed
             }
-            None => self.run(&self.search, text, last_index, captures) && captures.start() == last_index,
+            None => self.run(search, text, last_index, captures) && captures.start() == last_index,
         }
+    }
+
+    fn regress(&self) -> Option<&regress::Regex> {
+        self.search
+            .get_or_init(|| {
+                regress::Regex::from_unicode(self.source.iter().copied(), regress_flags(self.flags)).ok()
+            })
+            .as_ref()
+    }
+
+    /// Whether our own matcher runs the pattern.
+    pub fn is_own(&self) -> bool {
+        self.code.is_some()
     }
 
     fn at_start(&self) -> Option<&regress::Regex> {
@@ -301,351 +375,6 @@ impl Program {
     }
 }
 
-/// What a quick look at the source tells.
-struct GroupScan {
-    count: u32,
-    names: Vec<GroupName>,
-    has_decimal_escape: bool,
-}
-
-/// Counts the groups of a pattern that is known to be valid, and reads their names.
-fn scan_groups(source: &[u32], flags: RegExpFlags) -> GroupScan {
-    let mut scan = GroupScan {
-        count: 0,
-        names: Vec::new(),
-        has_decimal_escape: false,
-    };
-    let mut walker = Walker::new(source, flags);
-    while let Some(token) = walker.next_token() {
-        match token {
-            Token::Open {
-                capturing: true,
-                name,
-            } => {
-                scan.count += 1;
-                let Some((start, end)) = name else { continue };
-                let name = decode_group_name(&source[start..end]);
-                match scan.names.iter_mut().find(|known| known.name == name) {
-                    Some(known) => known.groups.push(scan.count),
-                    None => scan.names.push(GroupName {
-                        name,
-                        groups: vec![scan.count],
-                    }),
-                }
-            }
-            Token::DecimalEscape => scan.has_decimal_escape = true,
-            _ => {}
-        }
-    }
-    scan
-}
-
-/// Decodes `\uXXXX` and `\u{X}` in a group name.
-fn decode_group_name(name: &[u32]) -> Vec<u16> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < name.len() {
-        if name[at] != u32::from(b'\\') {
-            super::push_code_point(&mut out, name[at]);
-            at += 1;
-            continue;
-        }
-        at += 2;
-        let braced = name.get(at) == Some(&u32::from(b'{'));
-        let mut value = 0u32;
-        let mut digits = 0;
-        at += usize::from(braced);
-        while let Some(digit) = name.get(at).and_then(|&c| char::from_u32(c)?.to_digit(16))
-            && (braced || digits < 4)
-        {
-            value = (value * 16 + digit) & 0x1F_FFFF;
-            digits += 1;
-            at += 1;
-        }
-        at += usize::from(braced);
-        super::push_code_point(&mut out, value);
-    }
-    out
-}
-
-/// Whether every match must begin where the input does. Only the plain case is recognised: `^` first,
-/// and no alternative at the top level.
-fn begins_with_caret(source: &[u32]) -> bool {
-    if source.first() != Some(&u32::from(b'^')) {
-        return false;
-    }
-    let mut depth = 0usize;
-    // Flags do not matter for the nesting of brackets in the patterns that get here, except that v
-    // nests classes; a wrong depth there only loses the optimisation or sees a bar inside a class.
-    let mut walker = Walker::new(source, RegExpFlags::default());
-    while let Some(token) = walker.next_token() {
-        match token {
-            Token::Open { .. } => depth += 1,
-            Token::Close => depth = depth.saturating_sub(1),
-            Token::Bar if depth == 0 => return false,
-            _ => {}
-        }
-    }
-    // A quantified assertion is not possible for ^, so nothing else can undo it.
-    true
-}
-
-/// Whether an unbounded repetition contains another one.
-fn has_nested_repetition(source: &[u32], flags: RegExpFlags) -> bool {
-    // Per open group: whether it contains an unbounded repetition.
-    let mut open = vec![false];
-    let mut last_closed = false;
-    let mut walker = Walker::new(source, flags);
-    while let Some(token) = walker.next_token() {
-        match token {
-            Token::Open { .. } => {
-                open.push(false);
-                last_closed = false;
-            }
-            Token::Close => {
-                last_closed = open.len() > 1 && open.pop().unwrap_or(false);
-                if last_closed && let Some(outer) = open.last_mut() {
-                    *outer = true;
-                }
-            }
-            Token::Unbounded => {
-                if last_closed {
-                    return true;
-                }
-                if let Some(inner) = open.last_mut() {
-                    *inner = true;
-                }
-            }
-            _ => last_closed = false,
-        }
-    }
-    false
-}
-
-/// The tokens that matter to the scans above.
-enum Token {
-    Open {
-        capturing: bool,
-        name: Option<(usize, usize)>,
-    },
-    Close,
-    Bar,
-    Unbounded,
-    DecimalEscape,
-    Other,
-}
-
-/// Walks a valid pattern token by token; classes and escapes are one token each.
-struct Walker<'a> {
-    source: &'a [u32],
-    at: usize,
-    nested_classes: bool,
-}
-
-impl<'a> Walker<'a> {
-    fn new(source: &'a [u32], flags: RegExpFlags) -> Walker<'a> {
-        Walker {
-            source,
-            at: 0,
-            nested_classes: flags.has(b'v'),
-        }
-    }
-
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.source
-            .get(self.at + ahead)
-            .and_then(|&c| char::from_u32(c))
-    }
-
-    fn next_token(&mut self) -> Option<Token> {
-        let c = *self.source.get(self.at)?;
-        self.at += 1;
-        Some(match char::from_u32(c) {
-            Some('\\') => {
-                let next = self.peek(0);
-                self.at += 1;
-                match next {
-                    Some('1'..='9') => Token::DecimalEscape,
-                    _ => Token::Other,
-                }
-            }
-            Some('[') => {
-                self.skip_class();
-                Token::Other
-            }
-            Some('(') => self.open_group(),
-            Some(')') => Token::Close,
-            Some('|') => Token::Bar,
-            Some('*' | '+') => Token::Unbounded,
-            Some('{') => self.braces(),
-            _ => Token::Other,
-        })
-    }
-
-    fn skip_class(&mut self) {
-        let mut depth = 1;
-        while depth > 0 && self.at < self.source.len() {
-            match self.peek(0) {
-                Some('\\') => self.at += 1,
-                Some('[') if self.nested_classes => depth += 1,
-                Some(']') => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-
-    fn open_group(&mut self) -> Token {
-        if self.peek(0) != Some('?') {
-            return Token::Open {
-                capturing: true,
-                name: None,
-            };
-        }
-        if self.peek(1) != Some('<') || matches!(self.peek(2), Some('=' | '!')) {
-            self.at += 1;
-            return Token::Open {
-                capturing: false,
-                name: None,
-            };
-        }
-        let start = self.at + 2;
-        let mut end = start;
-        while end < self.source.len() && self.source[end] != u32::from(b'>') {
-            end += 1;
-        }
-        self.at = (end + 1).min(self.source.len());
-        Token::Open {
-            capturing: true,
-            name: Some((start, end)),
-        }
-    }
-
-    /// `{n,}` is an unbounded repetition; everything else in braces is not of interest.
-    fn braces(&mut self) -> Token {
-        let mut ahead = 0;
-        while matches!(self.peek(ahead), Some('0'..='9')) {
-            ahead += 1;
-        }
-        if ahead > 0 && self.peek(ahead) == Some(',') && self.peek(ahead + 1) == Some('}') {
-            self.at += ahead + 2;
-            return Token::Unbounded;
-        }
-        Token::Other
-    }
-}
-
-/// EscapeRegExpPattern (ECMA-262 22.2.6.13.1): the source such that `/source/` reads back as the same
-/// pattern. `None` where the source is already its own escape.
-pub fn escape_source<U: Units + ?Sized>(source: &U) -> Option<Vec<u16>> {
-    if source.is_empty() {
-        return Some("(?:)".encode_utf16().collect());
-    }
-    let mut out = Vec::new();
-    let mut changed = false;
-    let mut in_class = false;
-    let mut at = 0;
-    while at < source.len() {
-        let unit = source.at(at);
-        let escape = match unit {
-            0x5C => {
-                out.push(unit);
-                at += 1;
-                // The escaped character itself may be a line terminator.
-                match source.get(at) {
-                    Some(next) => match line_terminator_escape(next) {
-                        Some(letters) => {
-                            changed = true;
-                            out.extend(letters.bytes().map(u16::from));
-                        }
-                        None => out.push(next),
-                    },
-                    None => break,
-                }
-                at += 1;
-                continue;
-            }
-            0x5B => {
-                in_class = true;
-                None
-            }
-            0x5D => {
-                in_class = false;
-                None
-            }
-            0x2F if !in_class => Some("/"),
-            _ => line_terminator_escape(unit),
-        };
-        match escape {
-            Some(letters) => {
-                changed = true;
-                out.push(0x5C);
-                out.extend(letters.bytes().map(u16::from));
-            }
-            None => out.push(unit),
-        }
-        at += 1;
-    }
-    changed.then_some(out)
-}
-
-fn line_terminator_escape(unit: u16) -> Option<&'static str> {
-    Some(match unit {
-        0x0A => "n",
-        0x0D => "r",
-        0x2028 => "u2028",
-        0x2029 => "u2029",
-        _ => return None,
-    })
-}
-
-/// RegExp.escape (ECMA-262 22.2.5.1) and EncodeForRegExpEscape (22.2.5.1.1).
-pub fn escape_for_pattern<U: Units + ?Sized>(text: &U) -> Vec<u16> {
-    let mut out = Vec::with_capacity(text.len());
-    for (at, code_point) in super::unicode::code_points(text) {
-        let c = char::from_u32(code_point);
-        if at == 0 && c.is_some_and(|c| c.is_ascii_alphanumeric()) {
-            push_hex_escape(&mut out, code_point);
-            continue;
-        }
-        let letter = match c {
-            Some(
-                '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|'
-                | '/',
-            ) => {
-                out.extend([0x5C, code_point as u16]);
-                continue;
-            }
-            Some('\t') => Some('t'),
-            Some('\n') => Some('n'),
-            Some('\u{0B}') => Some('v'),
-            Some('\u{0C}') => Some('f'),
-            Some('\r') => Some('r'),
-            _ => None,
-        };
-        let other_punctuator = c.is_some_and(|c| ",-=<>#&!%:;@~'`\"".contains(c));
-        let white = code_point < 0x10000
-            && super::unicode::is_white_space_or_line_terminator(code_point as u16);
-        if let Some(letter) = letter {
-            out.extend([0x5C, letter as u16]);
-        } else if other_punctuator || white || c.is_none() {
-            push_hex_escape(&mut out, code_point);
-        } else {
-            super::push_code_point(&mut out, code_point);
-        }
-    }
-    out
-}
-
-fn push_hex_escape(out: &mut Vec<u16>, code_point: u32) {
-    let text = if code_point <= 0xFF {
-        format!("\\x{code_point:02x}")
-    } else {
-        format!("\\u{code_point:04x}")
-    };
-    out.extend(text.bytes().map(u16::from));
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::units;
@@ -659,9 +388,16 @@ mod tests {
         .unwrap()
     }
 
+    /// Runs both matchers where both can, and compares.
     fn exec(program: &Program, text: Text<'_>, at: usize, sticky: bool) -> Option<Captures> {
+        let sticky = sticky || program.flags().has(b'y');
         let mut captures = Captures::default();
-        program.exec(text, at, sticky || program.flags().has(b'y'), &mut captures).then_some(captures)
+        let (found, _) = program.exec(text, at, sticky, &mut captures, &mut Scratch::default(), 1 << 20);
+        let found = found.unwrap().then_some(captures);
+        let mut other = Captures::default();
+        let other_found = program.exec_regress(text, at, sticky, &mut other).then_some(other);
+        assert_eq!(found, other_found, "{:?} on {text:?} at {at}", program.source);
+        found
     }
 
     fn range(source: &str, flags: &str, subject: &str, at: usize) -> Option<(usize, usize)> {
@@ -747,9 +483,46 @@ mod tests {
         assert!(exec(&program, text, 0, true).is_none());
     }
 
+    /// Random patterns with what node 20 answered: source, flags, subject, lastIndex, positions ("N": no
+    /// match); texts as decimal code units.
+    #[test]
+    fn random_cases_like_node() {
+        let units = |text: &str| -> Vec<u16> { text.split(',').filter_map(|n| n.parse().ok()).collect() };
+        let mut own = 0;
+        for line in include_str!("cases.tsv").lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let (source, flags) = (units(fields[0]), RegExpFlags::parse(fields[1].as_bytes()).unwrap());
+            let (subject, at) = (units(fields[2]), fields[3].parse().unwrap());
+            let program = compile(source.as_slice(), flags).unwrap();
+            own += u32::from(program.is_own());
+            let narrow: Option<Vec<u8>> = subject.iter().map(|&u| u8::try_from(u).ok()).collect();
+            let mut texts = vec![Text::Utf16(&subject)];
+            texts.extend(narrow.as_deref().map(Text::Latin1));
+            for text in texts {
+                let mut captures = Captures::default();
+                let scratch = &mut Scratch::default();
+                let (found, _) = program.exec(text, at, flags.has(b'y'), &mut captures, scratch, 1 << 24);
+                let positions: Vec<String> = captures.slots.iter().map(|&s| (s as i32).to_string()).collect();
+                let got = if found.unwrap() { positions.join(",") } else { "N".to_owned() };
+                assert_eq!(got, fields[4], "{line}");
+            }
+        }
+        assert!(own >= 400, "{own}");
+    }
+
+    /// What exponential patterns cost is bounded by the limit.
+    #[test]
+    fn steps_are_limited() {
+        let program = program("(a+)+b", "");
+        let text = Text::Latin1(b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        let (found, steps) = program.exec(text, 0, false, &mut Captures::default(), &mut Scratch::default(), 10_000);
+        assert_eq!(found, Err(Exhausted));
+        assert!((10_000..20_000).contains(&steps));
+    }
+
     #[test]
     fn errors_and_warnings() {
-        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n"] {
+        for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n", "^*", "\\b{2}", "(?<=a)?", "(?<1>a)"] {
             assert!(
                 compile(units(bad).as_slice(), RegExpFlags::default()).is_err(),
                 "{bad}"
