@@ -1180,6 +1180,8 @@ impl Code<'_, '_> {
         let mut state = self.state.clone();
         let (world, live) = (self.world, self.live);
         let live_of = |f: usize| live[f].clone();
+        // Registers written on the way: a guard there may fail because theirs is -0.
+        let mut written = Vec::new();
         for j in i..body.insts.len().min(i + LOOK_AHEAD) {
             let inst = &body.insts[j];
             if j > i {
@@ -1192,6 +1194,7 @@ impl Code<'_, '_> {
                 let other_is_strict = |k: usize, code: &Self| {
                     matches!(state[inst.reg(k)], Type::Int(..))
                         && inst.reg(k) != destination
+                        && !written.contains(&inst.reg(k))
                         && !code.unsigned_zeros.contains(&(inst.reg(k), j))
                 };
                 let harmless = match operator(inst.op) {
@@ -1230,8 +1233,11 @@ impl Code<'_, '_> {
             if step(world, self.me, inst, &mut state, &live_of) != Flow::Next {
                 return true;
             }
-            if j > i && inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W) && inst.reg(0) == destination {
-                return true;
+            if j > i && inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W) {
+                if inst.reg(0) == destination {
+                    return true;
+                }
+                written.push(inst.reg(0));
             }
         }
         true
