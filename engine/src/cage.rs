@@ -220,6 +220,12 @@ impl Cage {
         self.base as usize
     }
 
+    /// Host address of the dirty table, for native code.
+    #[inline(always)]
+    pub(crate) fn dirty_table(self) -> *mut u8 {
+        self.dirty
+    }
+
     /// Reads at `address` (a cage offset).
     #[inline(always)]
     pub fn read<T: Plain>(self, address: u32) -> T {

@@ -142,18 +142,18 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
     function.code = code;
     for index in globals {
         let Some(name) = raw.get(usize::from(index)).filter(|v| v.is_string()) else { continue };
-        if let Some(cell) = realm.global_data_cell(name.as_ref())
+        if let Some((cell, writable)) = realm.global_data_cell(name.as_ref())
             && let Some(address) = image.relocate(cell)
             && let Some(value) = relocated(image, Value(cage.get(cell, 8)))
         {
-            function.globals.insert(index, Slot { address: address.0 + 8, value: value.0 });
+            function.globals.insert(index, Slot { address: address.0 + 8, value: value.0, writable });
         }
     }
     // What a closure captured is known only if there is no other closure of this template.
     if let [closure] = closures {
         let environment = cage.r(*closure, ENVIRONMENT);
-        if let (Some(own), Some(address)) = (image.relocate(*closure), image.relocate(environment)) {
-            function.closure = Some(Value::object(own).0);
+        function.closure = image.relocate(*closure).map(|own| Value::object(own).0);
+        if let Some(address) = image.relocate(environment) {
             function.environment = Some(Value::cell(address).0);
             for (hops, slot) in captured {
                 let mut at = environment;
@@ -165,7 +165,7 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
                 }
                 let offset = 16 + 8 * u32::from(slot);
                 if let (Some(address), Some(value)) = (image.relocate(at), relocated(image, Value(cage.get(at, offset)))) {
-                    function.captured.insert((hops, slot), Slot { address: address.0 + offset, value: value.0 });
+                    function.captured.insert((hops, slot), Slot { address: address.0 + offset, value: value.0, writable: true });
                 }
             }
         }

@@ -249,6 +249,66 @@ fn captured_functions_call_each_other() {
 }
 
 #[test]
+fn assignments_to_globals_and_captured_variables() {
+    let built = snapshot(&format!(
+        "{SHOW}
+        var seed = 1; let lexical = 0.5; const fixed = 3;
+        function random() {{ seed = (seed * 1664525 + 1013904223) % 4294967296; return seed; }}
+        function add(a) {{ lexical = lexical + a; return lexical; }}
+        function later(a) {{ tail = tail + a; return tail; }}
+        let tail = 4;
+        function bad(a) {{ fixed = a; return a + 1; }}
+        var up = function self(n) {{ return n <= 0 ? 0 : 2 + self(n - 1); }};
+        var counter = (function () {{ let n = 0; return function counter(by) {{ n = n + by; return n; }}; }})();
+        function many(n) {{ let s = 0; for (let i = 0; i < n; i++) s = s + random(); return s; }}"
+    ));
+    for name in ["random", "add", "later", "counter", "many", "self"] {
+        native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    for script in [
+        "[random(), random(), seed].join()",
+        "seed = 'x'; show(random())",
+        "many(100) + ' ' + seed",
+        "Object.defineProperty(globalThis, 'seed', { writable: false }); random() + ' ' + seed",
+        "try { fixed = 1 } catch (e) { } [add(1), add(-0), add('s'), lexical].join()",
+        "[counter(1), counter(2.5), counter('!'), counter(1)].join()",
+        "later(3) + tail",
+        "[up(10), up(0.5), up('3'), new up(3) instanceof up].join()",
+        "try { bad(1) } catch (e) { String(e) }",
+    ] {
+        same(&built, script);
+    }
+    let pages = [true, false].map(|native_code| {
+        let mut realm = realm(&built, native_code, &RealmOptions::default());
+        let _ = realm.eval("random(); counter(3); add(4)", "test.js").unwrap();
+        realm.engine().dirty_pages().collect::<Vec<_>>()
+    });
+    assert_eq!(pages[0], pages[1]);
+}
+
+#[test]
+fn exits_at_every_level_of_a_deep_recursion_and_collections_inside() {
+    let built = snapshot(
+        "var end = 0;
+         function weird(n) { return n === 0 ? end : 1 + weird(n - 1); }
+         function leafy(a, b) { return a - b; }
+         function mid(a, b, n) { let s = 0; for (let i = 0; i < n; i++) s = s + leafy(a, b); return s; }",
+    );
+    for name in ["weird", "leafy", "mid"] {
+        native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let collecting = RealmOptions { collect_always: true, ..Default::default() };
+    for options in [RealmOptions::default(), collecting] {
+        same_with(&built, "weird(100)", &options);
+        same_with(&built, "end = 'x'; weird(300).length", &options);
+        same_with(&built, "end = 2 ** 53 - 10; weird(300)", &options);
+        same_with(&built, "end = { valueOf() { return [1, 2, 3].map((x) => 'a' + x).join('').length; } }; weird(30)", &options);
+        same_with(&built, "mid({ valueOf() { return ('a' + mid(3, 4, 2) + [].concat(1)).length; } }, 7, 20)", &options);
+    }
+    same(&built, "end = 'x'; weird(9000).length");
+}
+
+#[test]
 fn same_input_same_code() {
     let source = "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } function twice(a) { return fib(a) * 2.5 % 3; }";
     assert!(snapshot(source).built.bytes == snapshot(source).built.bytes);

@@ -101,8 +101,8 @@ pub fn supported(op: Opcode) -> bool {
     use Opcode::*;
     matches!(
         op,
-        LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadFunctionEnv | GetEnv
-            | GetEnvChecked | GetGlobal | CallUndefined | Return | ReturnUndefined | Add | Sub | Mul | Div | Mod
+        LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadCallee | LoadFunctionEnv | GetEnv
+            | GetEnvChecked | SetEnv | SetEnvChecked | GetGlobal | SetGlobal | CallUndefined | Return | ReturnUndefined | Add | Sub | Mul | Div | Mod
             | Exp | BitAnd | BitOr | BitXor | Shl | Shr | UShr | AddInt | SubInt | MulInt | DivInt | ModInt
             | BitAndInt | BitOrInt | BitXorInt | ShlInt | ShrInt | UShrInt | Negate | BitNot | Not | ToNumber
             | ToNumeric | Increment | Decrement | Equal | NotEqual | StrictEqual | StrictNotEqual | Less | LessEqual
@@ -119,8 +119,8 @@ pub fn is_work(op: Opcode) -> bool {
     supported(op)
         && !matches!(
             op,
-            LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadFunctionEnv | GetEnv
-                | GetEnvChecked | GetGlobal | CallUndefined | Return | ReturnUndefined | Jump
+            LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadCallee | LoadFunctionEnv | GetEnv
+                | GetEnvChecked | SetEnv | SetEnvChecked | GetGlobal | SetGlobal | CallUndefined | Return | ReturnUndefined | Jump
         )
 }
 

@@ -16,7 +16,7 @@ use cranelift_module::{FuncId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use zjs_engine::bytecode::opcode::Opcode;
-use zjs_engine::cage::STACK_END;
+use zjs_engine::cage::{PAGE_BYTES, STACK_END};
 use zjs_engine::interp::native as run;
 use zjs_engine::interp::{CALLEE, HEADER_BYTES};
 use zjs_engine::value::{CANONICAL_NAN, TAG_INT, TAG_OBJECT, Value as Js};
@@ -179,7 +179,7 @@ impl Emitter {
         let fp = b.ins().uextend(I64, fp);
         let frame = b.ins().iadd(base, fp);
         let not_now = b.create_block();
-        let uses_environment = body.is_some_and(|b| b.insts.iter().any(|i| i.op == Opcode::LoadFunctionEnv));
+        let uses_environment = body.is_some_and(|b| b.insts.iter().any(|i| matches!(i.op, Opcode::LoadFunctionEnv | Opcode::LoadCallee)));
         if let (true, Some(closure)) = (uses_environment, function.closure) {
             let callee = b.ins().load(I64, flags(), frame, -(CALLEE as i32));
             let expected = constant(&mut b, closure);
@@ -749,7 +749,7 @@ impl Code<'_, '_> {
         let next = &body.blocks[block].next;
         let destination = inst.reg(0);
         match inst.op {
-            LoadUndefined | LoadNull | LoadFunctionEnv => {}
+            LoadUndefined | LoadNull | LoadCallee | LoadFunctionEnv => {}
             LoadTrue | LoadFalse => {
                 let v = self.constant(u64::from(inst.op == LoadTrue));
                 self.define(destination, Type::Bool, v);
@@ -799,6 +799,20 @@ impl Code<'_, '_> {
                     }
                     self.define(destination, Type::Boxed, v);
                 }
+            }
+            SetGlobal | SetEnv | SetEnvChecked => {
+                let Some((slot, source)) = stored_slot(world, self.me, inst, &self.state) else { return Err("slot".into()) };
+                let base = self.b.ins().get_pinned_reg(I64);
+                if inst.op != SetEnv {
+                    let old = self.b.ins().load(I64, flags(), base, slot.address as i32);
+                    let hole = self.compare(IntCC::UnsignedGreaterThanOrEqual, old, Js::HOLE.0);
+                    self.leave_if(i, hole);
+                }
+                let v = self.boxed(source, self.state[source]);
+                let dirty = self.b.ins().load(I64, flags(), self.context, run::CONTEXT_DIRTY);
+                let one = self.b.ins().iconst(I8, 1);
+                self.b.ins().store(flags(), one, dirty, (slot.address / PAGE_BYTES) as i32);
+                self.b.ins().store(flags(), v, base, slot.address as i32);
             }
             CallUndefined => self.call(i, inst, &after, &live_of)?,
             Return | ReturnUndefined => {

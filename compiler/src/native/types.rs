@@ -339,12 +339,16 @@ pub fn step(facts: &dyn Facts, me: usize, inst: &Inst, state: &mut [Type], live:
             Const::Other => None,
         },
         Move => Some(state[inst.reg(1)]),
+        LoadCallee => facts.own_closure(me).map(Type::Const),
         LoadFunctionEnv => facts.environment(me).map(Type::Const),
         GetEnv | GetEnvChecked => match state[inst.reg(1)] {
             Type::Const(_) => facts.environment_slot(me, inst.reg(2), inst.reg(3)).map(|slot| slot_type(facts, slot)),
             _ => None,
         },
         GetGlobal => facts.global(me, inst.reg(1)).map(|slot| slot_type(facts, slot)),
+        SetGlobal | SetEnv | SetEnvChecked => {
+            return if stored_slot(facts, me, inst, state).is_some() { Flow::Next } else { Flow::Leave };
+        }
         CallUndefined => match resolve_call(facts, inst, state, live) {
             Some(callee) => match facts.result(callee) {
                 Some(result) => Some(result.as_type()),
@@ -409,6 +413,17 @@ pub fn step(facts: &dyn Facts, me: usize, inst: &Inst, state: &mut [Type], live:
         }
         None => Flow::Leave,
     }
+}
+
+/// Where a SetGlobal, SetEnv or SetEnvChecked stores, and the register that it stores.
+pub fn stored_slot(facts: &dyn Facts, me: usize, inst: &Inst, state: &[Type]) -> Option<(super::Slot, usize)> {
+    let (slot, source) = if inst.op == Opcode::SetGlobal {
+        (facts.global(me, inst.reg(0))?, inst.reg(1))
+    } else {
+        let Type::Const(_) = state[inst.reg(0)] else { return None };
+        (facts.environment_slot(me, inst.reg(1), inst.reg(2))?, inst.reg(3))
+    };
+    (slot.writable && state[source] != Type::Unset).then_some((slot, source))
 }
 
 fn slot_type(facts: &dyn Facts, slot: super::Slot) -> Type {
@@ -545,7 +560,9 @@ fn reason(inst: &Inst, state: &[Type]) -> String {
             Type::Const(_) => "calls a function with arguments that it is not compiled for".into(),
             _ => "calls a function that is not known at build time".into(),
         },
+        Opcode::SetGlobal => "assigns a global that does not exist at build time or is constant".into(),
         Opcode::GetGlobal => "reads a global that does not exist at build time".into(),
+        Opcode::LoadFunctionEnv | Opcode::LoadCallee => "has not exactly one closure at build time".into(),
         Opcode::LoadConst => "uses a string or BigInt constant".into(),
         op => format!("{} on operands that are no numbers", op.name()),
     }
