@@ -36,18 +36,12 @@ pub enum OpenError {
 }
 
 /// How to open a snapshot.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct OpenOptions {
     /// What the image's host functions resolve to, by name.
     pub host_functions: HostFunctions,
     /// `None`: a sealed copy for `open`, the file itself for `open_trusted`.
     pub strategy: Option<MappingStrategy>,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions { host_functions: HostFunctions::default(), strategy: None }
-    }
 }
 
 pub(crate) struct Inner {
@@ -215,7 +209,7 @@ impl Snapshot {
 #[cfg(feature = "compiler")]
 fn compiler() -> Arc<dyn zjs_engine::bytecode::template::SourceCompiler> {
     static COMPILER: std::sync::OnceLock<Arc<zjs_compiler::Compiler>> = std::sync::OnceLock::new();
-    COMPILER.get_or_init(|| Arc::new(zjs_compiler::Compiler::default())).clone()
+    COMPILER.get_or_init(|| Arc::new(zjs_compiler::Compiler)).clone()
 }
 
 impl zjs_engine::realm::ImagePages for Inner {

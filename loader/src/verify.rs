@@ -311,7 +311,7 @@ fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
             return wrong();
         }
     }
-    if (count / 4).is_power_of_two() && count % 4 == 0 && free > 0 { Ok(()) } else { wrong() }
+    if (count / 4).is_power_of_two() && count.is_multiple_of(4) && free > 0 { Ok(()) } else { wrong() }
 }
 
 /// An object is laid out as its shape says, and has all the slots that the shape names.

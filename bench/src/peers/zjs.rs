@@ -147,7 +147,7 @@ impl Peer for Zjs {
 
 /// A realm of zjs.
 pub enum ZjsRealm<'p> {
-    Pooled(PooledRealm<'p>),
+    Pooled(Box<PooledRealm<'p>>),
     Mapped(Box<zjs_loader::Realm>),
 }
 

@@ -235,7 +235,7 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         }
     };
     let mut emitter = emit::Emitter::new()?;
-    for (&(i, variant), _) in &analyses {
+    for &(i, variant) in analyses.keys() {
         let result = Return::of(world.results[i][variant]);
         emitter.declare(Callee { function: i, variant }, result, live[i].len())?;
     }
@@ -243,9 +243,9 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         let Some(body) = &bodies[i] else { continue };
         emitter.variant(&world, functions, Callee { function: i, variant }, body, analysis, &live)?;
     }
-    for i in 0..functions.len() {
+    for (i, function) in functions.iter().enumerate() {
         if world.variants[i].contains(&true) {
-            emitter.entry(&world, &functions[i], i, &live[i], bodies[i].as_ref())?;
+            emitter.entry(&world, function, i, &live[i], bodies[i].as_ref())?;
         }
     }
     let linked = emitter.finish()?;
