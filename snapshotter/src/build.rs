@@ -113,7 +113,12 @@ pub fn finish(mut realm: Realm, inputs: Vec<String>, native: bool, mut progress:
             image.patch_ro(template, zjs_engine::bytecode::install::NATIVE_ENTRY, offset + 1);
             let info = &mut metadata.templates[number as usize];
             (info.native_offset, info.native_bytes) = (offset, bytes);
+            info.native_reason.clear();
             symbols.push(NativeSymbol { name: format!("{}:{}:{}", info.name, info.script, info.line), offset, bytes });
+        }
+        for (number, what, offset, bytes) in unit.variants {
+            let info = &metadata.templates[number as usize];
+            symbols.push(NativeSymbol { name: format!("{}:{}:{} [{what}]", info.name, info.script, info.line), offset, bytes });
         }
         for (number, reason) in unit.reasons {
             metadata.templates[number as usize].native_reason = reason;

@@ -64,8 +64,10 @@ pub struct Function {
 #[derive(Debug)]
 pub struct Unit {
     pub section: Vec<u8>,
-    /// Per function: entry offset and bytes of all its code, or why it has none.
+    /// Per function: offset and bytes of its entry, or why it has none.
     pub functions: Vec<Result<(u32, u32), String>>,
+    /// (function, 0 for integer and 1 for double parameters, offset, bytes).
+    pub variants: Vec<(usize, usize, u32, u32)>,
 }
 
 /// Largest function that is compiled, in code units.
@@ -255,7 +257,7 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
             None => Err(reasons[i].clone().unwrap_or_else(|| "its operands are no numbers".into())),
         })
         .collect();
-    Ok(Unit { section: linked.section, functions })
+    Ok(Unit { section: linked.section, functions, variants: linked.variants })
 }
 
 type Analyses = BTreeMap<(usize, usize), Analysis>;
@@ -310,6 +312,8 @@ pub(crate) struct Linked {
     pub section: Vec<u8>,
     /// Entry offset and bytes by function.
     pub entries: BTreeMap<usize, (u32, u32)>,
+    /// (function, variant, offset, bytes).
+    pub variants: Vec<(usize, usize, u32, u32)>,
 }
 
 /// Puts header, code and call-site table together; rows are (return offset, distance, return pc, closure).
