@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) filter: [u64; 64],
     host_functions: Arc<HostFunctions>,
     code: Option<Arc<CodeMapping>>,
+    /// Compiled regular expressions whose patterns lie in the image.
+    regexps: Arc<zjs_engine::builtins::regexp_cache::SharedPrograms>,
 }
 
 /// An open snapshot: cheap to clone, shared by threads.
@@ -141,7 +143,9 @@ impl Snapshot {
             )),
             _ => None,
         };
-        let inner = Inner { header, bytes, file, strategy, filter, host_functions: Arc::new(host_functions), code };
+        let host_functions = Arc::new(host_functions);
+        let regexps = Arc::default();
+        let inner = Inner { header, bytes, file, strategy, filter, host_functions, code, regexps };
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
@@ -167,6 +171,7 @@ impl Snapshot {
     /// What a realm gets from its snapshot beside the image.
     pub(crate) fn equip(&self, realm: &mut EngineRealm) {
         realm.host_functions = self.inner.host_functions.clone();
+        realm.shared_programs = Some(self.inner.regexps.clone());
         realm.native = self.inner.code.clone().map(|code| code as Arc<dyn NativeCode>);
         #[cfg(feature = "compiler")]
         {
