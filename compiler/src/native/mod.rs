@@ -282,8 +282,8 @@ fn solve(world: &mut World, bodies: &[Option<Body>], live: &[Vec<usize>]) -> Ana
         let mut changed = true;
         while changed {
             changed = false;
-            for i in 0..count {
-                let Some(body) = &bodies[i] else { continue };
+            for (i, body) in bodies.iter().enumerate().take(count) {
+                let Some(body) = body else { continue };
                 for variant in 0..2 {
                     if !world.variants[i][variant] {
                         continue;
