@@ -246,7 +246,7 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         }
     };
     let mut emitter = emit::Emitter::new()?;
-    for (&(i, variant), _) in &analyses {
+    for &(i, variant) in analyses.keys() {
         let result = Return::of(world.results[i][variant]);
         emitter.declare(Callee { function: i, variant }, result, live[i].len())?;
     }
@@ -254,9 +254,9 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         let Some(body) = &bodies[i] else { continue };
         emitter.variant(&world, functions, Callee { function: i, variant }, body, analysis, &live)?;
     }
-    for i in 0..functions.len() {
+    for (i, function) in functions.iter().enumerate() {
         if world.variants[i].contains(&true) {
-            emitter.entry(&world, &functions[i], i, &live[i], bodies[i].as_ref())?;
+            emitter.entry(&world, function, i, &live[i], bodies[i].as_ref())?;
         }
     }
     let linked = emitter.finish()?;
@@ -291,8 +291,8 @@ fn solve(world: &mut World, bodies: &[Option<Body>], live: &[Vec<usize>]) -> Ana
         let mut changed = true;
         while changed {
             changed = false;
-            for i in 0..count {
-                let Some(body) = &bodies[i] else { continue };
+            for (i, body) in bodies.iter().enumerate().take(count) {
+                let Some(body) = body else { continue };
                 for variant in 0..2 {
                     if !world.variants[i][variant] {
                         continue;
