@@ -6,13 +6,19 @@
 //! their cells, and that an object is as large as its shape says.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use zjs_engine::bytecode::opcode::{Opcode, Operand};
 use zjs_engine::cage::IMAGE_START;
 use zjs_engine::image::{Header, SegmentKind};
+use zjs_engine::interp::generator::state;
+use zjs_engine::interp::iterate::sort;
 use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
 use zjs_engine::shapes::{ACCESSOR, GLOBAL_CELL};
 use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_OBJECT, TAG_STRING, TAG_SYMBOL, Value};
+
+/// Number of element types of typed arrays.
+const ELEMENT_TYPES: usize = zjs_engine::builtins::element_types::ElementType::ALL.len();
 
 struct Image<'a> {
     ro: &'a [u8],
@@ -240,6 +246,9 @@ fn check_cell(image: &Image, cell: u32) -> Check {
             }
             for i in 0..image.u32(cell + at) {
                 check_value(image, cell + fixed + 8 * i)?;
+                if matches!(kind, Kind::ElementsValues | Kind::Environment) {
+                    check_visible(image, kind, cell + fixed + 8 * i)?;
+                }
             }
         }
         Tail::Inline => {
@@ -284,6 +293,14 @@ fn check_cell(image: &Image, cell: u32) -> Check {
         Kind::NativeFunction if zjs_engine::builtins::lookup(image.u32(cell + 16)).name.is_empty() && image.u32(cell + 16) >> 10 >= zjs_engine::builtins::MODULES.len() as u32 => {
             Err(format!("native function at {cell:#x} has no such built-in"))
         }
+        Kind::Proxy if (image.u32(cell + 16) == 0) != (image.u32(cell + 20) == 0) => {
+            Err(format!("the proxy at {cell:#x} is half revoked"))
+        }
+        Kind::TypedArray if image.u32(cell + 28) as usize >= ELEMENT_TYPES => {
+            Err(format!("the typed array at {cell:#x} has no such element type"))
+        }
+        Kind::Iterator => check_iterator(image, cell),
+        Kind::Generator => check_generator(image, cell),
         Kind::BufferStore if image.u32(cell + 4) > image.u32(cell + 8) => Err(format!("buffer at {cell:#x} is longer than its store")),
         Kind::String8 | Kind::String16 if image.u8(cell + 1) != 1 => Err(format!("string at {cell:#x} is not interned")),
         _ => Ok(()),
@@ -346,6 +363,88 @@ fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
         }
     }
     if (count / 4).is_power_of_two() && count.is_multiple_of(4) && free > 0 { Ok(()) } else { wrong() }
+}
+
+/// What an iterator of the engine walks is of the kind that its sort says.
+fn check_iterator(image: &Image, cell: u32) -> Check {
+    let what = Value(image.u64(cell + 16));
+    let is_table = what.is_ref() && what.tag() == TAG_CELL && image.kind(what.as_ref().0) == Kind::MapTable;
+    let fits = match image.u32(cell + 36) {
+        _ if what.is_undefined() => true,
+        sort::ARRAY_VALUES..=sort::ARRAY_ENTRIES => what.is_object(),
+        sort::MAP_KEYS..=sort::SET_ENTRIES => is_table,
+        sort::STRING => what.is_string(),
+        sort::REGEXP_STRING | sort::ASYNC_FROM_SYNC => what.is_object(),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(format!("the iterator at {cell:#x} walks something of another kind")) }
+}
+
+/// A suspended coroutine goes on at an instruction of its own function, with all registers of it: at the
+/// instruction that suspended it, or at any when it has not started.
+fn check_generator(image: &Image, cell: u32) -> Check {
+    let bad = |what: &str| Err(format!("the generator at {cell:#x} {what}"));
+    let function_of = |value: Value| value.is_object().then(|| value.as_ref().0).filter(|&r| image.kind(r) == Kind::Function);
+    let Some(function) = function_of(Value(image.u64(cell + 32))) else { return bad("has no function") };
+    let state = image.u32(cell + 20);
+    match state {
+        state::COMPLETED | state::AWAITING_RETURN => return Ok(()),
+        state::SUSPENDED_START | state::SUSPENDED_YIELD | state::AWAITING => {}
+        _ => return bad("is in a state that no image holds"),
+    }
+    let saved = image.u32(cell + 16);
+    let value = |i: u32| Value(image.u64(saved + 8 + 8 * i));
+    if saved == 0 || image.u32(saved + 4) < 4 || function_of(value(1)) != Some(function) {
+        return bad("has no saved frame");
+    }
+    let template = image.u32(function + 16);
+    let registers = image.u32(template + 40) & 0xFFFF;
+    let argc = value(3);
+    if !argc.is_int() || argc.as_int() < 0 || u64::from(image.u32(saved + 4)) < 4 + u64::from(registers) + argc.as_int() as u64 {
+        return bad("has too few saved registers");
+    }
+    let code = image.u32(template + 8);
+    let unit = |at: u32| image.u32(code + 8 + 2 * at) as u16;
+    let mut at = 0;
+    while value(0).is_int() && at < image.u32(code + 4) {
+        let Some(opcode) = Opcode::from_raw(unit(at)) else { break };
+        if at as i32 == value(0).as_int() {
+            let suspends = matches!(opcode, Opcode::Yield | Opcode::YieldDelegate | Opcode::Await);
+            return if suspends || state == state::SUSPENDED_START { Ok(()) } else { bad("goes on where nothing suspends") };
+        }
+        at += opcode.length_units() as u32;
+    }
+    bad("goes on at no instruction")
+}
+
+/// Intrinsics are of the kinds that the engine gives them; those that are made late may be missing.
+fn check_realm_record(image: &Image, record: u32) -> Check {
+    static KINDS_OF_INTRINSICS: OnceLock<Vec<Option<Kind>>> = OnceLock::new();
+    let expected = KINDS_OF_INTRINSICS.get_or_init(|| {
+        let Ok(realm) = zjs_engine::realm::Realm::bare(&Default::default()) else { return Vec::new() };
+        let values = (0..zjs_engine::names::INTRINSIC_NAMES.len() as u32).map(|i| Value(realm.cage.get(realm.realm_record(), 8 + 8 * i)));
+        values.map(|v| v.is_ref().then(|| realm.cage.kind(v.as_ref()))).collect()
+    });
+    for (i, kind) in expected.iter().enumerate() {
+        let value = Value(image.u64(record + 8 + 8 * i as u32));
+        let found = value.is_ref().then(|| image.kind(value.as_ref().0));
+        let is_string = |k: Option<Kind>| matches!(k, Some(Kind::String8 | Kind::String16 | Kind::Rope | Kind::Slice));
+        if kind.is_some() && found != *kind && !(is_string(*kind) && is_string(found)) {
+            return Err(format!("intrinsic {} of the realm is of another kind", zjs_engine::names::INTRINSIC_NAMES[i]));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value that scripts can see is one: internal cells are not. Environments also hold import
+/// references, which are `Values` cells.
+fn check_visible(image: &Image, owner: Kind, address: u32) -> Check {
+    let value = Value(image.u64(address));
+    let is_cell = value.is_ref() && value.tag() == TAG_CELL;
+    if is_cell && !(owner == Kind::Environment && image.kind(value.as_ref().0) == Kind::Values) {
+        return Err(format!("value at {address:#x} of a {} is an internal cell", owner.info().name));
+    }
+    Ok(())
 }
 
 /// An object is laid out as its shape says, and has all the slots that the shape names.
@@ -551,6 +650,7 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
     if image.u32(roots.realm_record.0 + 4) as usize != zjs_engine::names::INTRINSIC_NAMES.len() {
         return Err("the realm record has the wrong size".into());
     }
+    check_realm_record(&image, roots.realm_record.0)?;
     debug_assert_eq!(KINDS.len(), Kind::ALL.len());
     check_template_numbers(&image, roots.template_count)?;
     let cells: Vec<u32> = (IMAGE_START..end).step_by(8).filter(|&address| image.is_start(address)).collect();
