@@ -9,7 +9,7 @@ fn main() {
     let mut status = 0;
     for path in std::env::args().skip(1) {
         let source = std::fs::read_to_string(&path).unwrap_or_default();
-        let mut realm = Realm::bare(&RealmOptions { collect_always: std::env::var_os("ZJS_COLLECT_ALWAYS").is_some(), ..Default::default() }).ok().expect("realm");
+        let mut realm = Realm::bare(&RealmOptions { collect_always: std::env::var_os("ZJS_COLLECT_ALWAYS").is_some(), ..Default::default() }).expect("realm");
         realm.compiler = Some(Arc::new(zjs_compiler::Compiler));
         let mut host = HostFunctions::default();
         host.register("print", 1, |realm, args| {
@@ -37,9 +37,9 @@ fn main() {
 
 /// Evaluates one file; whether it failed.
 fn run(realm: &mut Realm, source: &str, path: &str) -> bool {
-    let print = realm.new_host_function(0).ok().expect("print");
+    let print = realm.new_host_function(0).expect("print");
     let global = realm.global();
-    let key = realm.key("print").ok().expect("key");
+    let key = realm.key("print").expect("key");
     let _ = realm.create_data_property_or_throw(global, key, zjs_engine::value::Value::object(print));
     realm.hooks.module_loader = Some(Arc::new(|referrer: &str, specifier: &str, _: Option<&str>| {
         let path = std::path::Path::new(referrer).parent().unwrap_or(std::path::Path::new("")).join(specifier);

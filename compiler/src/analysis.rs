@@ -387,7 +387,7 @@ impl<'a> Analyzer<'a> {
                 let blocked = block != open.index
                     && own.is_some_and(|b| {
                         let b = &self.out.bindings[b as usize];
-                        !(b.kind == BindKind::Catch && !b.tdz)
+                        b.kind != BindKind::Catch || b.tdz
                     });
                 if !blocked && let Some(parent) = self.open.last_mut() {
                     parent.annex_b.push((block, binding));

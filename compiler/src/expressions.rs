@@ -722,11 +722,7 @@ impl<'a> Codegen<'a> {
                 }
                 return;
             }
-            Expression::BinaryExpression(b) => {
-                if self.compare_jump(b, label, sense) {
-                    return self.free(mark);
-                }
-            }
+            Expression::BinaryExpression(b) if self.compare_jump(b, label, sense) => return self.free(mark),
             _ => {}
         }
         let value = self.expr(e);
@@ -753,7 +749,7 @@ impl<'a> Codegen<'a> {
             let strict = matches!(b.operator, B::StrictEquality | B::StrictInequality);
             let right_undefined = self.is_undefined(&b.right);
             let right_null = matches!(b.right, Expression::NullLiteral(_));
-            if (right_undefined || right_null) && !strict || right_undefined {
+            if right_undefined || right_null && !strict {
                 let value = self.expr(&b.left);
                 self.at(b.span.start);
                 let op = match (strict, positive == sense) {

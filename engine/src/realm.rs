@@ -154,6 +154,8 @@ pub struct Realm {
     /// Bumped at each reset, so that handles of an earlier life are told apart.
     pub generation: u32,
     pub(crate) regexps: crate::builtins::regexp_cache::RegExpCache,
+    /// Compiled patterns of the image, if the snapshot shares them among its realms.
+    pub shared_programs: Option<Arc<crate::builtins::regexp_cache::SharedPrograms>>,
     /// The time zone, once `Date` has asked for it.
     pub(crate) zone: Option<Arc<crate::pure::tzif::TimeZone>>,
     pub(crate) random_state: u64,
@@ -221,6 +223,7 @@ impl Realm {
             free_handles: Vec::new(),
             generation: 0,
             regexps: Default::default(),
+            shared_programs: None,
             zone: None,
             random_state: 0,
             options: options.clone(),

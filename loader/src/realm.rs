@@ -64,6 +64,7 @@ impl Realm {
     /// # Errors
     /// What the script throws, early errors included, or termination.
     pub fn eval(&mut self, source: &str, name: &str) -> Result<HostValue, RealmError> {
+        self.check_alive()?;
         let result = self.engine.evaluate(source, name, &SourceKind::Script);
         let value = self.unwrap(result)?;
         let handle = self.to_host(value);
@@ -76,6 +77,7 @@ impl Realm {
     /// # Errors
     /// What the function throws; [`RealmError::Value`] for a handle of another realm.
     pub fn call(&mut self, name: &str, arguments: &[HostValue]) -> Result<HostValue, RealmError> {
+        self.check_alive()?;
         let result = self.call_unwrapped(name, arguments)?;
         let value = self.unwrap(result)?;
         let host = self.to_host(value);
@@ -104,6 +106,7 @@ impl Realm {
     /// # Errors
     /// What a getter throws; a missing global is undefined.
     pub fn get_global(&mut self, name: &str) -> Result<HostValue, RealmError> {
+        self.check_alive()?;
         let result = self.engine.enter(|engine| {
             let key = engine.key(name)?;
             let global = engine.global();
@@ -118,6 +121,7 @@ impl Realm {
     /// # Errors
     /// What a setter throws; [`RealmError::Value`] for a handle of another realm.
     pub fn set_global(&mut self, name: &str, value: &HostValue) -> Result<(), RealmError> {
+        self.check_alive()?;
         self.check_argument(value)?;
         let result = self.engine.enter(|engine| {
             let key = engine.key(name)?;
@@ -133,6 +137,7 @@ impl Realm {
     /// # Errors
     /// What a getter throws; [`RealmError::Value`] for a handle of another realm.
     pub fn get_property(&mut self, object: &HostValue, name: &str) -> Result<HostValue, RealmError> {
+        self.check_alive()?;
         self.check_argument(object)?;
         let result = self.engine.enter(|engine| {
             let base = to_engine(engine, object)?;
@@ -148,6 +153,7 @@ impl Realm {
     /// # Errors
     /// [`RealmError::Value`] where no such function is registered.
     pub fn define_host_function(&mut self, name: &str) -> Result<(), RealmError> {
+        self.check_alive()?;
         let Some(number) = self.engine.host_functions.find(name) else {
             return Err(RealmError::Value(format!("no host function `{name}` is registered")));
         };
@@ -165,6 +171,7 @@ impl Realm {
     /// # Errors
     /// What a job throws, or termination.
     pub fn run_jobs(&mut self) -> Result<(), RealmError> {
+        self.check_alive()?;
         if self.engine.pending_jobs() == 0 {
             return Ok(());
         }
@@ -180,6 +187,11 @@ impl Realm {
     /// Bytes in cells, garbage included.
     pub fn allocated_bytes(&self) -> u64 {
         self.engine.allocated_bytes()
+    }
+
+    /// A realm that its budget ended runs nothing any more.
+    fn check_alive(&self) -> Result<(), RealmError> {
+        self.engine.termination.map_or(Ok(()), |why| Err(RealmError::Terminated(why)))
     }
 
     fn check_argument(&self, value: &HostValue) -> Result<(), RealmError> {

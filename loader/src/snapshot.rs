@@ -36,18 +36,12 @@ pub enum OpenError {
 }
 
 /// How to open a snapshot.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct OpenOptions {
     /// What the image's host functions resolve to, by name.
     pub host_functions: HostFunctions,
     /// `None`: a sealed copy for `open`, the file itself for `open_trusted`.
     pub strategy: Option<MappingStrategy>,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions { host_functions: HostFunctions::default(), strategy: None }
-    }
 }
 
 pub(crate) struct Inner {
@@ -58,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) filter: [u64; 64],
     host_functions: Arc<HostFunctions>,
     code: Option<Arc<CodeMapping>>,
+    /// Compiled regular expressions whose patterns lie in the image.
+    regexps: Arc<zjs_engine::builtins::regexp_cache::SharedPrograms>,
 }
 
 /// An open snapshot: cheap to clone, shared by threads.
@@ -147,7 +143,9 @@ impl Snapshot {
             )),
             _ => None,
         };
-        let inner = Inner { header, bytes, file, strategy, filter, host_functions: Arc::new(host_functions), code };
+        let host_functions = Arc::new(host_functions);
+        let regexps = Arc::default();
+        let inner = Inner { header, bytes, file, strategy, filter, host_functions, code, regexps };
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
@@ -173,6 +171,7 @@ impl Snapshot {
     /// What a realm gets from its snapshot beside the image.
     pub(crate) fn equip(&self, realm: &mut EngineRealm) {
         realm.host_functions = self.inner.host_functions.clone();
+        realm.shared_programs = Some(self.inner.regexps.clone());
         realm.native = self.inner.code.clone().map(|code| code as Arc<dyn NativeCode>);
         #[cfg(feature = "compiler")]
         {
@@ -215,7 +214,7 @@ impl Snapshot {
 #[cfg(feature = "compiler")]
 fn compiler() -> Arc<dyn zjs_engine::bytecode::template::SourceCompiler> {
     static COMPILER: std::sync::OnceLock<Arc<zjs_compiler::Compiler>> = std::sync::OnceLock::new();
-    COMPILER.get_or_init(|| Arc::new(zjs_compiler::Compiler::default())).clone()
+    COMPILER.get_or_init(|| Arc::new(zjs_compiler::Compiler)).clone()
 }
 
 impl zjs_engine::realm::ImagePages for Inner {

@@ -5,10 +5,13 @@
 //! interpreter relies on: kinds and sizes, refs to starts of cells of a fitting kind, tags of values that fit
 //! their cells, and that an object is as large as its shape says.
 
+use std::collections::HashMap;
+
 use zjs_engine::bytecode::opcode::{Opcode, Operand};
 use zjs_engine::cage::IMAGE_START;
 use zjs_engine::image::{Header, SegmentKind};
 use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
+use zjs_engine::shapes::{ACCESSOR, GLOBAL_CELL};
 use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_OBJECT, TAG_STRING, TAG_SYMBOL, Value};
 
 struct Image<'a> {
@@ -18,6 +21,8 @@ struct Image<'a> {
     end: u32,
     /// A bit per 8 bytes: a cell starts here.
     starts: Vec<u64>,
+    /// For each shape that has some: slots that hold accessors or property cells, with their attributes.
+    special: HashMap<u32, Vec<(u32, u32)>>,
 }
 
 type Check = Result<(), String>;
@@ -138,12 +143,28 @@ fn field_allows(owner: Kind, at: u32, target: Kind) -> bool {
     }
 }
 
+/// Fields that the engine follows without asking for null.
+fn requires(owner: Kind, at: u32) -> bool {
+    match owner {
+        Kind::Template => matches!(at, 4 | 8 | 12 | 24),
+        Kind::Script => matches!(at, 4 | 8),
+        Kind::PropertyCell => at == 4,
+        Kind::Function => matches!(at, 4 | 16 | 32),
+        Kind::HostFunction => matches!(at, 4 | 20 | 24),
+        Kind::BoundFunction => matches!(at, 4 | 16 | 20),
+        Kind::RegExp => matches!(at, 4 | 16 | 24),
+        Kind::Map | Kind::Set | Kind::WeakMap | Kind::WeakSet | Kind::FinalizationRegistry => matches!(at, 4 | 16),
+        Kind::TypedArray | Kind::DataView | Kind::ModuleNamespace => matches!(at, 4 | 16),
+        owner => owner.info().is_object && at == 4,
+    }
+}
+
 fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
+    let kind = image.kind(owner);
     let target = image.u32(owner + at);
     if target == 0 {
         let kind = image.kind(owner);
-        let required = kind.info().is_object && at == 4
-            || matches!((kind, at), (Kind::Template, 4 | 8 | 12 | 24) | (Kind::Function, 16 | 32));
+        let required = requires(kind, at);
         return if required { Err(format!("cell at {owner:#x} lacks the reference at {at}")) } else { Ok(()) };
     }
     if !image.is_start(target) {
@@ -187,6 +208,18 @@ fn check_value(image: &Image, address: u32) -> Check {
     if fits { Ok(()) } else { Err(format!("value at {address:#x} is tagged for another kind than {}", kind.info().name)) }
 }
 
+/// The value at `address` is what the attributes of its property say: an accessor, a property cell, or a value.
+fn check_attributes(image: &Image, address: u32, attributes: u32) -> Check {
+    let value = Value(image.u64(address));
+    let is_cell_of = |kind| value.is_ref() && value.tag() == TAG_CELL && image.kind(value.as_ref().0) == kind;
+    let fits = match attributes {
+        a if a & u32::from(ACCESSOR) != 0 => is_cell_of(Kind::Accessor),
+        a if a & u32::from(GLOBAL_CELL) != 0 => is_cell_of(Kind::PropertyCell),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(format!("the value at {address:#x} is not what its property's attributes say")) }
+}
+
 fn check_cell(image: &Image, cell: u32) -> Check {
     let kind = image.kind(cell);
     let info = kind.info();
@@ -219,6 +252,7 @@ fn check_cell(image: &Image, cell: u32) -> Check {
             used_within(image.u32(cell + 8))?;
             for i in 0..image.u32(cell + 8) {
                 check_value(image, cell + fixed + 16 * i + 8)?;
+                check_attributes(image, cell + fixed + 16 * i + 8, image.u32(cell + fixed + 16 * i + 4))?;
             }
         }
         Tail::PropertyTable => check_hash_table(image, cell, 24, 8, |entry| {
@@ -311,7 +345,7 @@ fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
             return wrong();
         }
     }
-    if (count / 4).is_power_of_two() && count % 4 == 0 && free > 0 { Ok(()) } else { wrong() }
+    if (count / 4).is_power_of_two() && count.is_multiple_of(4) && free > 0 { Ok(()) } else { wrong() }
 }
 
 /// An object is laid out as its shape says, and has all the slots that the shape names.
@@ -327,7 +361,36 @@ fn check_object(image: &Image, cell: u32, kind: Kind) -> Check {
     if image.u32(shape + 28) > inline + out_of_line {
         return Err(format!("object at {cell:#x} lacks slots that its shape names"));
     }
+    for &(slot, attributes) in image.special.get(&shape).map_or(&[][..], Vec::as_slice) {
+        let at = if slot < inline { cell + fixed + 8 * slot } else { slots + 8 + 8 * (slot - inline) };
+        check_attributes(image, at, attributes)?;
+    }
     Ok(())
+}
+
+/// Slots of `shape` that hold accessors or property cells. A chain of shapes ends (see `check_shape`), and
+/// every shape of an image has a table or hangs on one that has: the walk is short.
+fn special_slots(image: &Image, shape: u32) -> Vec<(u32, u32)> {
+    let mut special = Vec::new();
+    let mut add = |info: u32| {
+        if info & u32::from(ACCESSOR | GLOBAL_CELL) != 0 {
+            special.push((info >> 8, info & 0xFF));
+        }
+    };
+    let mut at = shape;
+    for _ in 0..=image.u32(shape + 24) {
+        let table = image.u32(at + 20);
+        if table != 0 {
+            (0..image.u32(table + 8)).map(|i| table + 24 + 8 * i).filter(|&e| image.u32(e) != 0).for_each(|e| add(image.u32(e + 4)));
+            break;
+        }
+        if image.u32(at + 8) == 0 {
+            break;
+        }
+        add(image.u32(at + 12));
+        at = image.u32(at + 4);
+    }
+    special
 }
 
 /// Slots in a shape's table lie below its next slot; a chain ends.
@@ -351,10 +414,26 @@ fn check_shape(image: &Image, shape: u32) -> Check {
     Ok(())
 }
 
+/// Whether an instruction may take this constant; most take names.
+fn constant_fits(image: &Image, opcode: Opcode, constant: Value) -> bool {
+    let is_cell_of = |kind| constant.is_ref() && constant.tag() == TAG_CELL && image.kind(constant.as_ref().0) == kind;
+    match opcode {
+        Opcode::LoadConst => !constant.is_ref() || matches!(constant.tag(), TAG_STRING | TAG_BIGINT),
+        Opcode::NewClosure | Opcode::NewClass => is_cell_of(Kind::Template),
+        Opcode::GetTemplateObject => is_cell_of(Kind::Values),
+        _ => constant.is_ref() && constant.tag() == TAG_STRING,
+    }
+}
+
 /// Operands in range, constants of the right kind, jumps and handlers to instruction starts.
 fn bytecode(image: &Image, template: u32) -> Check {
     let code = image.u32(template + 8);
     let units = image.u32(code + 4);
+    let text = image.u32(image.u32(template + 24) + 4);
+    let (start, end) = (image.u32(template + 48), image.u32(template + 52));
+    if start > end || end > image.u32(text + 4) {
+        return Err(format!("the template at {template:#x} names text that its script lacks"));
+    }
     let constants = image.u32(template + 12);
     let registers = image.u32(template + 40) & 0xFFFF;
     let caches = image.u32(template + 44);
@@ -376,6 +455,9 @@ fn bytecode(image: &Image, template: u32) -> Check {
             match kind {
                 Operand::W | Operand::R | Operand::RW | Operand::B if value >= registers => return wrong(at, "register out of range"),
                 Operand::C if value >= image.u32(constants + 4) => return wrong(at, "constant out of range"),
+                Operand::C if !constant_fits(image, opcode, Value(image.u64(constants + 8 + 8 * value))) => {
+                    return wrong(at, "constant of another kind than the instruction takes");
+                }
                 Operand::Ic if value != 0xFFFF && value >= caches => return wrong(at, "inline cache out of range"),
                 Operand::J => jumps.push((at, i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32))),
                 _ => {}
@@ -452,7 +534,7 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
     let (ro, rw) = (part(SegmentKind::Frozen), part(SegmentKind::Writable));
     let rw_start = IMAGE_START + ro.len() as u32;
     let end = header.roots.image_end;
-    let mut image = Image { ro, rw, rw_start, end, starts: vec![0; (end / 512) as usize + 1] };
+    let mut image = Image { ro, rw, rw_start, end, starts: vec![0; (end / 512) as usize + 1], special: HashMap::new() };
     index_cells(&mut image, IMAGE_START, ro.len() as u32)?;
     index_cells(&mut image, rw_start, rw.len() as u32)?;
     let roots = &header.roots;
@@ -471,13 +553,26 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
     }
     debug_assert_eq!(KINDS.len(), Kind::ALL.len());
     check_template_numbers(&image, roots.template_count)?;
-    for address in (IMAGE_START..end).step_by(8) {
-        if image.is_start(address) {
-            check_cell(&image, address)?;
-            if image.kind(address) == Kind::Shape {
-                check_shape(&image, address)?;
-            }
+    let cells: Vec<u32> = (IMAGE_START..end).step_by(8).filter(|&address| image.is_start(address)).collect();
+    let of_kind = |image: &Image, shape: bool| -> Vec<u32> {
+        cells.iter().copied().filter(|&c| (image.kind(c) == Kind::Shape) == shape).collect()
+    };
+    // Tables before shapes, shapes before objects: each relies on what was checked before it.
+    let (shapes, others) = (of_kind(&image, true), of_kind(&image, false));
+    for &cell in others.iter().filter(|&&c| !image.kind(c).info().is_object).chain(&shapes) {
+        check_cell(&image, cell)?;
+    }
+    for &shape in &shapes {
+        check_shape(&image, shape)?;
+    }
+    for &shape in &shapes {
+        let special = special_slots(&image, shape);
+        if !special.is_empty() {
+            image.special.insert(shape, special);
         }
+    }
+    for &cell in others.iter().filter(|&&c| image.kind(c).info().is_object) {
+        check_cell(&image, cell)?;
     }
     Ok(())
 }

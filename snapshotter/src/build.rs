@@ -113,7 +113,12 @@ pub fn finish(mut realm: Realm, inputs: Vec<String>, native: bool, mut progress:
             image.patch_ro(template, zjs_engine::bytecode::install::NATIVE_ENTRY, offset + 1);
             let info = &mut metadata.templates[number as usize];
             (info.native_offset, info.native_bytes) = (offset, bytes);
+            info.native_reason.clear();
             symbols.push(NativeSymbol { name: format!("{}:{}:{}", info.name, info.script, info.line), offset, bytes });
+        }
+        for (number, what, offset, bytes) in unit.variants {
+            let info = &metadata.templates[number as usize];
+            symbols.push(NativeSymbol { name: format!("{}:{}:{} [{what}]", info.name, info.script, info.line), offset, bytes });
         }
         for (number, reason) in unit.reasons {
             metadata.templates[number as usize].native_reason = reason;
@@ -136,7 +141,7 @@ fn file_name(path: &Path) -> String {
 pub fn new_build_realm(host: HostFunctions) -> Result<Realm, BuildError> {
     let options = RealmOptions { seed: Some(BUILD_SEED), clock_ms: Some(BUILD_CLOCK_MS), ..Default::default() };
     let mut realm = Realm::bare(&options).map_err(|e| BuildError::Realm(e.to_string()))?;
-    realm.compiler = Some(Arc::new(Compiler::default()));
+    realm.compiler = Some(Arc::new(Compiler));
     realm.host_functions = Arc::new(host);
     let count = realm.host_functions.functions.len() as u32;
     let defined = realm.enter(|realm| -> Result<(), Throw> {
@@ -169,7 +174,7 @@ fn guess_kind(path: &Path, source: &str) -> EntryKind {
 pub fn is_module_only(source: &str) -> bool {
     use zjs_engine::bytecode::template::SourceCompiler;
     let mentions = source.contains("import") || source.contains("export");
-    let compiler = Compiler::default();
+    let compiler = Compiler;
     mentions
         && compiler.compile(source, "", &SourceKind::Script).is_err()
         && compiler.compile(source, "", &SourceKind::Module).is_ok()

@@ -7,6 +7,9 @@ use zjs_engine::bytecode::template::SourceKind;
 use zjs_engine::realm::{Completion, Realm};
 use zjs_engine::value::Value;
 
+/// A file of a CommonJS graph: name, text, and which file each of its specifiers names.
+type CommonJsFile = (String, String, Vec<(String, String)>);
+
 /// Resolves relative specifiers from the folder of an entry file. Module names are paths relative to that
 /// folder, so that a snapshot does not depend on where it was built.
 pub struct Resolver {
@@ -73,7 +76,7 @@ impl Resolver {
     }
 
     /// The files that `require("./...")` calls with literal arguments reach, dependencies found by text.
-    fn collect_commonjs(&self, source: &str, name: &str, files: &mut Vec<(String, String, Vec<(String, String)>)>) {
+    fn collect_commonjs(&self, source: &str, name: &str, files: &mut Vec<CommonJsFile>) {
         if files.iter().any(|(file, _, _)| file == name) {
             return;
         }

@@ -8,7 +8,7 @@ use zjs_engine::bytecode::install::*;
 use zjs_engine::bytecode::template::{FunctionKind, Suspension};
 use zjs_engine::cage::Ref;
 use zjs_engine::kinds::Kind;
-use zjs_engine::objects::function::{ENVIRONMENT, TEMPLATE};
+use zjs_engine::objects::function::{ENVIRONMENT, REALM, TEMPLATE};
 use zjs_engine::realm::Realm;
 use zjs_engine::value::Value;
 
@@ -22,6 +22,8 @@ pub struct NativeUnit {
     pub functions: Vec<(u32, u32, u32)>,
     /// (template number, why it has none).
     pub reasons: Vec<(u32, String)>,
+    /// Symbols beside the entries: (template number, what, offset, bytes).
+    pub variants: Vec<(u32, &'static str, u32, u32)>,
 }
 
 /// Compiles what can be compiled.
@@ -40,7 +42,9 @@ pub fn compile(realm: &mut Realm, image: &FrozenImage) -> Result<NativeUnit, Str
             found.push(cell);
         }
     });
-    for closure in found {
+    // Globals and intrinsics are those of the first realm: templates of others are left alone.
+    let one_realm = !found.iter().any(|&closure| foreign_realm(realm, closure));
+    for &closure in &found {
         if image.relocate(closure).is_some() {
             closures_of.entry(cage.r(closure, TEMPLATE)).or_default().push(closure);
         }
@@ -52,6 +56,10 @@ pub fn compile(realm: &mut Realm, image: &FrozenImage) -> Result<NativeUnit, Str
             continue;
         }
         let known = closures_of.get(&template.source).map_or(&[][..], |list| list);
+        if !one_realm && (known.is_empty() || known.iter().any(|&closure| foreign_realm(realm, closure))) {
+            unit.reasons.push((template.number, "belongs to another realm".into()));
+            continue;
+        }
         let Some(function) = gather(realm, image, template, known) else {
             unit.reasons.push((template.number, "its code is not in the image".into()));
             continue;
@@ -65,6 +73,9 @@ pub fn compile(realm: &mut Realm, image: &FrozenImage) -> Result<NativeUnit, Str
         candidates.push(template.number);
     }
     let compiled = native::compile(&functions, &closures)?;
+    for (function, variant, offset, bytes) in compiled.variants {
+        unit.variants.push((candidates[function], ["int", "double"][variant], offset, bytes));
+    }
     for (number, outcome) in candidates.into_iter().zip(compiled.functions) {
         match outcome {
             Ok((offset, bytes)) => unit.functions.push((number, offset, bytes)),
@@ -75,6 +86,10 @@ pub fn compile(realm: &mut Realm, image: &FrozenImage) -> Result<NativeUnit, Str
         unit.code = compiled.section;
     }
     Ok(unit)
+}
+
+fn foreign_realm(realm: &Realm, closure: Ref) -> bool {
+    realm.cage.r(closure, REALM) != realm.realm_record()
 }
 
 fn code_of(realm: &Realm, template: Ref) -> Vec<u16> {

@@ -136,7 +136,7 @@ impl Peer for Zjs {
             Setting::FreshMapping => {
                 ZjsRealm::Mapped(Box::new(snapshot.new_realm(&self.options).map_err(engine_error)?))
             }
-            _ => ZjsRealm::Pooled(pool.acquire().map_err(engine_error)?),
+            _ => ZjsRealm::Pooled(Box::new(pool.acquire().map_err(engine_error)?)),
         };
         if let Some((name, source)) = &self.script {
             realm.realm().eval(source, name).map_err(engine_error)?;
@@ -147,7 +147,7 @@ impl Peer for Zjs {
 
 /// A realm of zjs.
 pub enum ZjsRealm<'p> {
-    Pooled(PooledRealm<'p>),
+    Pooled(Box<PooledRealm<'p>>),
     Mapped(Box<zjs_loader::Realm>),
 }
 

@@ -135,6 +135,7 @@ impl Emitter {
             special: Block::from_u32(0),
             exit_here: None,
             state: Vec::new(),
+            unsigned_zeros: Vec::new(),
             emitter: self,
         };
         code.run(me.variant)?;
@@ -290,7 +291,7 @@ impl Emitter {
         let bytes = self.module.finish().emit().map_err(text)?;
         let file = object::File::parse(&*bytes).map_err(text)?;
         let Some(section) = file.section_by_name(".text") else {
-            return Ok(Linked { section: Vec::new(), entries: BTreeMap::new() });
+            return Ok(Linked { section: Vec::new(), entries: BTreeMap::new(), variants: Vec::new() });
         };
         let mut code = section.data().map_err(text)?.to_vec();
         let mut places = BTreeMap::new();
@@ -343,7 +344,13 @@ impl Emitter {
                 entries.insert(function, (run::SECTION_HEADER + at, size));
             }
         }
-        Ok(Linked { section: assemble(&code, sites), entries })
+        let mut variants = Vec::new();
+        for (callee, (id, _)) in &self.variants {
+            if let Some(&(at, size)) = of_variant.get(id) {
+                variants.push((callee.function, callee.variant, run::SECTION_HEADER + at, size));
+            }
+        }
+        Ok(Linked { section: assemble(&code, sites), entries, variants })
     }
 }
 
@@ -443,6 +450,8 @@ struct Code<'a, 'b> {
     special: Block,
     exit_here: Option<Block>,
     state: Vec<Type>,
+    /// Registers that may hold 0 instead of -0, and the one instruction that reads each.
+    unsigned_zeros: Vec<(usize, usize)>,
     emitter: &'b mut Emitter,
 }
 
@@ -821,7 +830,7 @@ impl Code<'_, '_> {
             }
             Negate => match self.number(i, inst.reg(1)) {
                 Operand::Int(v, low, high) => {
-                    if low <= 0 && high >= 0 {
+                    if low <= 0 && high >= 0 && self.minus_zero_matters(i) {
                         let zero = self.compare(IntCC::Equal, v, 0);
                         self.leave_if(i, zero);
                     }
@@ -1147,7 +1156,10 @@ impl Code<'_, '_> {
             (false, false) => {}
         }
         let has_zero = |low: i64, high: i64| low <= 0 && high >= 0;
-        if operator == Operator::Mul && (has_zero(al, ah) && bl < 0 || has_zero(bl, bh) && al < 0) {
+        if operator == Operator::Mul
+            && (has_zero(al, ah) && bl < 0 || has_zero(bl, bh) && al < 0)
+            && self.minus_zero_matters(i)
+        {
             // 0 times a negative number is -0.
             let zero = self.compare(IntCC::Equal, v, 0);
             let either = self.b.ins().bor(x, y);
@@ -1156,6 +1168,73 @@ impl Code<'_, '_> {
             self.leave_if(i, minus_zero);
         }
         v
+    }
+
+    /// Whether the result of instruction `i` must be -0 where it is: false if the one instruction that reads
+    /// it, in the same block, gives the same for 0. That is true in the interpreter as well, so frames may
+    /// hold the 0 until then.
+    fn minus_zero_matters(&mut self, i: usize) -> bool {
+        const LOOK_AHEAD: usize = 12;
+        let body = self.body;
+        let destination = body.insts[i].reg(0);
+        let mut state = self.state.clone();
+        let (world, live) = (self.world, self.live);
+        let live_of = |f: usize| live[f].clone();
+        for j in i..body.insts.len().min(i + LOOK_AHEAD) {
+            let inst = &body.insts[j];
+            if j > i {
+                if body.blocks.binary_search_by_key(&j, |b| b.first).is_ok() {
+                    return true;
+                }
+                let reads = |k: usize| {
+                    inst.op.operands().get(k) == Some(&zjs_engine::bytecode::opcode::Operand::R) && inst.reg(k) == destination
+                };
+                let other_is_strict = |k: usize, code: &Self| {
+                    matches!(state[inst.reg(k)], Type::Int(..))
+                        && inst.reg(k) != destination
+                        && !code.unsigned_zeros.contains(&(inst.reg(k), j))
+                };
+                let harmless = match operator(inst.op) {
+                    _ if !(0..4).any(reads) => None,
+                    Some((Operator::Add, false)) => {
+                        Some(if reads(1) { other_is_strict(2, self) } else { other_is_strict(1, self) })
+                    }
+                    Some((Operator::Add, true)) => Some(true),
+                    Some((Operator::Sub, false)) => Some(!reads(1) && other_is_strict(1, self)),
+                    Some((Operator::Sub, true)) => Some(inst.operands[2] != 0),
+                    Some((Operator::Mul | Operator::Div | Operator::Mod | Operator::Exp, _)) => Some(false),
+                    Some(_) => Some(true),
+                    None => Some(comparison(inst.op).is_some()),
+                };
+                if let Some(harmless) = harmless {
+                    let overwritten = inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W)
+                        && inst.reg(0) == destination;
+                    let dies = overwritten || {
+                        let ends_here = body.blocks.iter().find(|b| b.end == j + 1);
+                        match ends_here {
+                            Some(block) => block.next.iter().all(|&n| !body.live[body.blocks[n].first].has(destination)),
+                            None => !body.live[j + 1].has(destination),
+                        }
+                    };
+                    if harmless && dies {
+                        self.unsigned_zeros.push((destination, j));
+                        return false;
+                    }
+                    return true;
+                }
+                // A call reads its arguments without naming them.
+                if inst.op == Opcode::CallUndefined || inst.target().is_some() {
+                    return true;
+                }
+            }
+            if step(world, self.me, inst, &mut state, &live_of) != Flow::Next {
+                return true;
+            }
+            if j > i && inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W) && inst.reg(0) == destination {
+                return true;
+            }
+        }
+        true
     }
 
     fn int_remainder(&mut self, i: usize, (x, al, ah): (Value, i64, i64), (y, bl, bh): (Value, i64, i64)) -> Value {
@@ -1180,7 +1259,7 @@ impl Code<'_, '_> {
             let y = if bl == bh { self.constant(bl as u64) } else { y };
             if al >= 0 && bl > 0 { self.b.ins().urem(x, y) } else { self.b.ins().srem(x, y) }
         };
-        if al < 0 {
+        if al < 0 && self.minus_zero_matters(i) {
             let zero = self.compare(IntCC::Equal, v, 0);
             let negative = self.compare(IntCC::SignedLessThan, x, 0);
             let minus_zero = self.b.ins().band(zero, negative);

@@ -64,8 +64,10 @@ pub struct Function {
 #[derive(Debug)]
 pub struct Unit {
     pub section: Vec<u8>,
-    /// Per function: entry offset and bytes of all its code, or why it has none.
+    /// Per function: offset and bytes of its entry, or why it has none.
     pub functions: Vec<Result<(u32, u32), String>>,
+    /// (function, 0 for integer and 1 for double parameters, offset, bytes).
+    pub variants: Vec<(usize, usize, u32, u32)>,
 }
 
 /// Largest function that is compiled, in code units.
@@ -235,7 +237,7 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         }
     };
     let mut emitter = emit::Emitter::new()?;
-    for (&(i, variant), _) in &analyses {
+    for &(i, variant) in analyses.keys() {
         let result = Return::of(world.results[i][variant]);
         emitter.declare(Callee { function: i, variant }, result, live[i].len())?;
     }
@@ -243,9 +245,9 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
         let Some(body) = &bodies[i] else { continue };
         emitter.variant(&world, functions, Callee { function: i, variant }, body, analysis, &live)?;
     }
-    for i in 0..functions.len() {
+    for (i, function) in functions.iter().enumerate() {
         if world.variants[i].contains(&true) {
-            emitter.entry(&world, &functions[i], i, &live[i], bodies[i].as_ref())?;
+            emitter.entry(&world, function, i, &live[i], bodies[i].as_ref())?;
         }
     }
     let linked = emitter.finish()?;
@@ -255,7 +257,7 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
             None => Err(reasons[i].clone().unwrap_or_else(|| "its operands are no numbers".into())),
         })
         .collect();
-    Ok(Unit { section: linked.section, functions })
+    Ok(Unit { section: linked.section, functions, variants: linked.variants })
 }
 
 type Analyses = BTreeMap<(usize, usize), Analysis>;
@@ -280,8 +282,8 @@ fn solve(world: &mut World, bodies: &[Option<Body>], live: &[Vec<usize>]) -> Ana
         let mut changed = true;
         while changed {
             changed = false;
-            for i in 0..count {
-                let Some(body) = &bodies[i] else { continue };
+            for (i, body) in bodies.iter().enumerate().take(count) {
+                let Some(body) = body else { continue };
                 for variant in 0..2 {
                     if !world.variants[i][variant] {
                         continue;
@@ -310,6 +312,8 @@ pub(crate) struct Linked {
     pub section: Vec<u8>,
     /// Entry offset and bytes by function.
     pub entries: BTreeMap<usize, (u32, u32)>,
+    /// (function, variant, offset, bytes).
+    pub variants: Vec<(usize, usize, u32, u32)>,
 }
 
 /// Puts header, code and call-site table together; rows are (return offset, distance, return pc, closure).

@@ -131,7 +131,8 @@ fn or(realm: &mut Realm, args: Args) -> Completion {
 /// Atomics.pause
 fn pause(realm: &mut Realm, args: Args) -> Completion {
     let count = args.get(realm, 0);
-    if !count.is_undefined() && !(count.is_number() && count.as_number().fract() == 0.0) {
+    let is_integer = count.is_number() && count.as_number().fract() == 0.0;
+    if !count.is_undefined() && !is_integer {
         return Err(realm.throw_type("The argument of Atomics.pause must be an integer"));
     }
     Ok(Value::UNDEFINED)

@@ -183,7 +183,8 @@ fn closing<T>(realm: &mut Realm, iterator: Value, result: Completion<T>) -> Comp
 
 /// GetIteratorFlattenable (7.4.5)
 fn flattenable(realm: &mut Realm, value: Value, strings: bool) -> Completion<(Value, Value)> {
-    if !value.is_object() && !(strings && value.is_string()) {
+    let accepted_string = strings && value.is_string();
+    if !value.is_object() && !accepted_string {
         let text = realm.describe(value);
         return Err(realm.throw_type(&format!("{text} is not an object")));
     }

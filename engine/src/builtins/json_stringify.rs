@@ -220,19 +220,27 @@ impl Writer {
         } else {
             let keys = realm.own_keys(object)?;
             let is_proxy = realm.cage.is(object, Kind::Proxy);
+            if is_proxy {
+                enumerable_strings(realm, object, keys)?;
+            }
             for i in 0..realm.cage.u32(keys, 4) {
                 let name = Value(realm.cage.get(keys, 8 + 8 * i));
                 if !name.is_string() {
                     continue;
                 }
                 let key = realm.key_of_string(name.as_ref())?;
-                // EnumerableOwnProperties asks all at once for proxies, which could tell the difference.
+                if is_proxy {
+                    // EnumerableOwnProperties was asked above, for all names at once.
+                    let value = realm.get(object, key)?;
+                    first &= !self.member(realm, object, key, value, first)?;
+                    continue;
+                }
                 let own = realm.get_own_property(object, key)?;
                 let Some(own) = own.filter(|own| own.enumerable()) else {
                     // A property deleted meanwhile by a getter reads as undefined, which is left out too.
                     continue;
                 };
-                let value = if own.is_accessor() || is_proxy { realm.get(object, key)? } else { own.value };
+                let value = if own.is_accessor() { realm.get(object, key)? } else { own.value };
                 first &= !self.member(realm, object, key, value, first)?;
             }
         }
@@ -342,4 +350,23 @@ fn push_int(out: &mut TextBuilder, n: i32) {
     } else {
         out.push_ascii(&n.to_string());
     }
+}
+
+/// Keeps the enumerable string keys of `keys`, in place: EnumerableOwnProperties (7.3.23) of a proxy, which can
+/// tell when it is asked.
+fn enumerable_strings(realm: &mut Realm, object: Ref, keys: Ref) -> Completion<()> {
+    let mut kept = 0;
+    for i in 0..realm.cage.u32(keys, 4) {
+        let name = Value(realm.cage.get(keys, 8 + 8 * i));
+        if !name.is_string() {
+            continue;
+        }
+        let key = realm.key_of_string(name.as_ref())?;
+        if realm.get_own_property(object, key)?.is_some_and(|own| own.enumerable()) {
+            realm.cage.set(keys, 8 + 8 * kept, name.0);
+            kept += 1;
+        }
+    }
+    realm.cage.set(keys, 4, kept);
+    Ok(())
 }

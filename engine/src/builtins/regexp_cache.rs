@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::cage::Ref;
 use crate::pure::regexp::{Captures, Program, Scratch};
@@ -68,6 +68,27 @@ impl RegExpCache {
     pub(crate) fn give_back(&mut self, captures: Captures) {
         if self.spare.len() < 8 {
             self.spare.push(captures);
+        }
+    }
+}
+
+/// Programs of patterns whose source lies in an image, shared by all realms of a loaded snapshot: an image
+/// ref means the same in each of them.
+#[derive(Default, Debug)]
+pub struct SharedPrograms {
+    programs: Mutex<HashMap<ProgramKey, Arc<Program>>>,
+}
+
+impl SharedPrograms {
+    pub(crate) fn find(&self, source: Ref, flags: u32) -> Option<Arc<Program>> {
+        self.programs.lock().ok()?.get(&(source.0, flags)).cloned()
+    }
+
+    pub(crate) fn insert(&self, source: Ref, flags: u32, program: &Arc<Program>) {
+        if let Ok(mut programs) = self.programs.lock()
+            && programs.len() < PROGRAMS_MAX
+        {
+            programs.insert((source.0, flags), program.clone());
         }
     }
 }

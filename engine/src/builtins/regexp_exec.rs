@@ -63,11 +63,20 @@ impl Realm {
             return Ok(program);
         }
         let view = self.view(source)?;
+        // Compilation is the same charge wherever the program comes from: fuel does not depend on other realms.
         self.charge(16 + view.len() as u32)?;
+        let shared = self.shared_programs.clone().filter(|_| source.0 < self.cage.image_end());
+        if let Some(program) = shared.as_ref().and_then(|shared| shared.find(source, bits)) {
+            self.regexps.insert(source, bits, program.clone());
+            return Ok(program);
+        }
         match pattern::compile(&view, flags) {
             Ok(program) => {
                 let program = Arc::new(program);
                 self.regexps.insert(source, bits, program.clone());
+                if let Some(shared) = shared {
+                    shared.insert(source, bits, &program);
+                }
                 Ok(program)
             }
             Err(message) => {

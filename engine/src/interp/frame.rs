@@ -4,8 +4,8 @@ use super::*;
 use crate::bytecode::install::*;
 use crate::cage::{Ref, STACK_END};
 use crate::kinds::Kind;
-use crate::objects::function::{ENVIRONMENT, TEMPLATE};
-use crate::realm::{Completion, Realm, Throw};
+use crate::objects::function::TEMPLATE;
+use crate::realm::{Completion, Realm};
 use crate::value::Value;
 
 /// How a call returns.
@@ -81,13 +81,6 @@ impl Realm {
     pub(crate) fn frame_template(&self, fp: u32) -> Ref {
         let callee = Value(self.cage.read(fp - CALLEE));
         self.cage.r(callee.as_ref(), TEMPLATE)
-    }
-
-    /// Environment that the running closure of `fp` closed over.
-    #[inline(always)]
-    pub(crate) fn frame_environment(&self, fp: u32) -> Ref {
-        let callee = Value(self.cage.read(fp - CALLEE));
-        self.cage.r(callee.as_ref(), ENVIRONMENT)
     }
 
     /// Makes the caller of `fp` current; returns (fp, pc, destination, flags).
@@ -179,11 +172,5 @@ impl Realm {
             innermost = false;
         }
         frames
-    }
-
-    /// Throws the RangeError of a call that is too deep.
-    #[cold]
-    pub(crate) fn too_deep(&mut self) -> Throw {
-        self.throw_stack_overflow()
     }
 }

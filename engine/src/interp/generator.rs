@@ -13,7 +13,6 @@ use crate::bytecode::template::Suspension;
 use crate::cage::{Ref, STACK_END};
 use crate::kinds::Kind;
 use crate::names::{Intrinsic, Name};
-use crate::objects::Key;
 use crate::realm::{Completion, Realm, Throw};
 use crate::value::Value;
 
@@ -313,10 +312,5 @@ impl Realm {
                 self.finish_async_step(coroutine, result)
             }
         }
-    }
-
-    /// Key of a generator method, for short code.
-    pub(crate) fn method_key(&self, name: Name) -> Key {
-        self.key_for(name)
     }
 }

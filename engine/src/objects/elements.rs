@@ -9,7 +9,7 @@ use super::{Key, OwnProperty};
 use crate::cage::Ref;
 use crate::kinds::{ELEMENTS, Kind};
 use crate::realm::{Completion, Realm};
-use crate::shapes::{ACCESSOR, CONFIGURABLE, DEFAULT, WRITABLE};
+use crate::shapes::{ACCESSOR, CONFIGURABLE, DEFAULT};
 use crate::value::Value;
 
 /// A store beyond this distance behind the used part makes the elements sparse.
@@ -467,11 +467,6 @@ impl Realm {
             at = self.ordinary_prototype(at);
         }
         true
-    }
-
-    /// Whether stores through [[Set]] hit a read-only or missing `WRITABLE` element.
-    pub(crate) fn is_writable_attr(attributes: u8) -> bool {
-        attributes & WRITABLE != 0
     }
 }
 

@@ -7,7 +7,7 @@ use crate::kinds::{Kind, SHAPE};
 use crate::names::Name;
 use crate::realm::{Completion, Realm};
 use crate::shapes::{
-    ACCESSOR, CONFIGURABLE, DEFAULT, DICTIONARY, ENUMERABLE, GLOBAL_CELL, NON_EXTENSIBLE, Slot, WRITABLE,
+    ACCESSOR, CONFIGURABLE, DEFAULT, ENUMERABLE, GLOBAL_CELL, NON_EXTENSIBLE, Slot, WRITABLE,
 };
 use crate::value::Value;
 
@@ -765,10 +765,5 @@ impl Realm {
             self.define_or_throw(object, key, &change)?;
         }
         Ok(true)
-    }
-
-    /// Whether a dictionary or ordinary shape may be cached for a hit.
-    pub(crate) fn is_dictionary(&self, shape: Ref) -> bool {
-        self.cage.flags(shape) & DICTIONARY != 0
     }
 }

@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(f16_round(2.980232238769531e-8), 0.0);
         assert_eq!(f16_round(2.980232238769532e-8), 5.960464477539063e-8);
         // A double just above a tie must not be rounded through f32 first.
-        assert_eq!(f16_round(1.00048828125000022), 1.0009765625);
+        assert_eq!(f16_round(1.000_488_281_250_000_2), 1.0009765625);
         assert_eq!(f16_round(1.00048828125), 1.0);
         assert!(f16_round(-0.0).is_sign_negative());
         assert_eq!(f16_round(2047.9999), 2048.0);

@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn prefixes() {
-        assert_eq!(parse_float(b"3.14abc".as_slice()), 3.14);
+        assert_eq!(parse_float(b"3.25abc".as_slice()), 3.25);
         assert_eq!(parse_float(b"1e5x".as_slice()), 1e5);
         assert_eq!(parse_float(b"1e+".as_slice()), 1.0);
         assert_eq!(parse_float(b"-.5.5".as_slice()), -0.5);

@@ -508,12 +508,10 @@ impl Realm {
         } else {
             // Replay the properties from the root of the new prototype, so that equal objects share shapes.
             let mut child = self.root_shape(prototype, layout)?;
-            let mut next = 0;
             let mut replayable = true;
-            for (key, info) in self.shape_properties(shape) {
+            for (next, (key, info)) in self.shape_properties(shape).into_iter().enumerate() {
                 let slot = Slot::from_info(info);
-                replayable &= slot.number == next;
-                next += 1;
+                replayable &= slot.number as usize == next;
                 if replayable {
                     child = self.add_transition(child, key, slot.attributes)?;
                 }

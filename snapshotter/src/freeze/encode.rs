@@ -115,7 +115,7 @@ fn encode_cell(realm: &mut Realm, graph: &Graph, id: usize, cell: Ref) -> Vec<u8
         Tail::Words32(_) if kind == Kind::ElementsInt => {
             let used = cage.u32(cell, 8);
             out.put32(4, used.next_multiple_of(2));
-            if used % 2 != 0 {
+            if !used.is_multiple_of(2) {
                 out.put32(fixed + 4 * used, 0);
             }
         }

@@ -158,7 +158,9 @@ pub fn compile(pattern: &Pattern, flags: RegExpFlags) -> Option<Code> {
     compiler.push(Inst::Match)?;
     compiler.code.probes = (0..compiler.code.insts.len()).map(|pc| probe(&compiler.code, pc)).collect();
     let mut first = FirstUnits { low: [false; 256], high: false };
-    if !compiler.first_units(&pattern.root, &mut first) && !(first.high && first.low.iter().all(|&b| b)) {
+    let may_be_empty = compiler.first_units(&pattern.root, &mut first);
+    let tells_nothing = first.high && first.low.iter().all(|&b| b);
+    if !may_be_empty && !tells_nothing {
         compiler.code.first = Some(Box::new(first));
     }
     Some(compiler.code)
