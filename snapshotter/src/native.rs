@@ -108,7 +108,9 @@ fn refuse(realm: &Realm, template: FrozenTemplate) -> Option<String> {
         FunctionKind::Normal | FunctionKind::Arrow | FunctionKind::Method => {}
         FunctionKind::Top => return Some("runs once".into()),
         FunctionKind::FieldInitializer => return Some("is a field initializer".into()),
-        FunctionKind::ClassConstructor | FunctionKind::DerivedConstructor => return Some("is a class constructor".into()),
+        FunctionKind::ClassConstructor | FunctionKind::DerivedConstructor => {
+            return Some("is a class constructor".into());
+        }
     }
     if realm.template_suspension(cell) != Suspension::None {
         return Some("suspends (generator or async)".into());
@@ -129,7 +131,8 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
     let registers = registers_of(realm, cell);
     let table = cage.r(cell, CONSTANTS);
     let raw: Vec<Value> = (0..cage.u32(table, 4)).map(|i| Value(cage.get(table, 8 + 8 * i))).collect();
-    let constants = raw.iter().map(|v| if v.is_number() { Const::Number(v.as_number()) } else { Const::Other }).collect();
+    let constants =
+        raw.iter().map(|v| if v.is_number() { Const::Number(v.as_number()) } else { Const::Other }).collect();
     let mut function = Function {
         constants,
         parameters: cage.get::<u16>(cell, PARAM_COUNT).into(),
@@ -164,8 +167,12 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
                     continue;
                 }
                 let offset = 16 + 8 * u32::from(slot);
-                if let (Some(address), Some(value)) = (image.relocate(at), relocated(image, Value(cage.get(at, offset)))) {
-                    function.captured.insert((hops, slot), Slot { address: address.0 + offset, value: value.0, writable: true });
+                if let (Some(address), Some(value)) =
+                    (image.relocate(at), relocated(image, Value(cage.get(at, offset))))
+                {
+                    function
+                        .captured
+                        .insert((hops, slot), Slot { address: address.0 + offset, value: value.0, writable: true });
                 }
             }
         }

@@ -130,8 +130,11 @@ fn unary_and_immediate_operators_agree() {
         function zero9(a, b) { if ((a | 0) * (b | 0) === 0) return 1 / ((a | 0) * 0 + 0); return 2; }";
     all_pairs(
         source,
-        &["neg", "not", "bang", "plus", "inc", "mod1", "mod2", "mod3", "div", "mix", "mix2", "mix3", "loopy", "cond", "undef", "and", "truth", "half", "zero1", "zero2", "zero3", "zero4",
-          "zero5", "zero6", "zero7", "zero8", "zero9", "zero10", "zero11"],
+        &[
+            "neg", "not", "bang", "plus", "inc", "mod1", "mod2", "mod3", "div", "mix", "mix2", "mix3", "loopy", "cond",
+            "undef", "and", "truth", "half", "zero1", "zero2", "zero3", "zero4", "zero5", "zero6", "zero7", "zero8",
+            "zero9", "zero10", "zero11",
+        ],
     );
 }
 
@@ -156,7 +159,24 @@ fn calls_recursion_and_changed_callees() {
         let lexical = (a) => a * 2 + 1;
         function useLexical(a) {{ return lexical(a) + lexical(a); }}"
     ));
-    for name in ["fib", "even", "odd", "step", "drive", "deep", "over", "caller", "grow", "outer", "nothing", "useNothing", "thrower", "callThrower", "lexical", "useLexical"] {
+    for name in [
+        "fib",
+        "even",
+        "odd",
+        "step",
+        "drive",
+        "deep",
+        "over",
+        "caller",
+        "grow",
+        "outer",
+        "nothing",
+        "useNothing",
+        "thrower",
+        "callThrower",
+        "lexical",
+        "useLexical",
+    ] {
         native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     assert_eq!(same(&built, "fib(20)"), "Number(6765.0)");
@@ -174,7 +194,10 @@ fn calls_recursion_and_changed_callees() {
     same(&built, "Object.defineProperty(globalThis, 'step', { get() { return () => 7; } , configurable: true });");
     // Errors with complete stacks, from inner frames too.
     let error = same(&built, "callThrower(5)");
-    assert!(error.contains("too big: 6") && error.contains("at thrower") && error.contains("at callThrower"), "{error}");
+    assert!(
+        error.contains("too big: 6") && error.contains("at thrower") && error.contains("at callThrower"),
+        "{error}"
+    );
     same(&built, "try { callThrower(9) } catch (e) { e.stack + '!' }");
     same(&built, "try { callThrower(9) } catch (e) { } callThrower(2)");
 }
@@ -194,9 +217,24 @@ fn exits_inside_nested_calls_go_on_natively() {
         native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     for script in [
-        "top(3, 4, 50)", "top(0, -4, 50)", "top(-0, 4, 20)", "top(1 << 30, 1 << 30, 20)", "top(1e200, 1e200, 9)", "top('3', 4, 50)",
-        "top({ valueOf() { return 3; } }, 4, 50)", "fact(5)", "fact(12)", "fact(15)", "fact(18)", "fact(20)", "fact(25)", "fact(200)",
-        "sum(10)", "sum(2000)", "big(10)", "big(500)",
+        "top(3, 4, 50)",
+        "top(0, -4, 50)",
+        "top(-0, 4, 20)",
+        "top(1 << 30, 1 << 30, 20)",
+        "top(1e200, 1e200, 9)",
+        "top('3', 4, 50)",
+        "top({ valueOf() { return 3; } }, 4, 50)",
+        "fact(5)",
+        "fact(12)",
+        "fact(15)",
+        "fact(18)",
+        "fact(20)",
+        "fact(25)",
+        "fact(200)",
+        "sum(10)",
+        "sum(2000)",
+        "big(10)",
+        "big(500)",
     ] {
         same(&built, &format!("show({script})"));
     }
@@ -302,7 +340,11 @@ fn exits_at_every_level_of_a_deep_recursion_and_collections_inside() {
         same_with(&built, "weird(100)", &options);
         same_with(&built, "end = 'x'; weird(300).length", &options);
         same_with(&built, "end = 2 ** 53 - 10; weird(300)", &options);
-        same_with(&built, "end = { valueOf() { return [1, 2, 3].map((x) => 'a' + x).join('').length; } }; weird(30)", &options);
+        same_with(
+            &built,
+            "end = { valueOf() { return [1, 2, 3].map((x) => 'a' + x).join('').length; } }; weird(30)",
+            &options,
+        );
         same_with(&built, "mid({ valueOf() { return ('a' + mid(3, 4, 2) + [].concat(1)).length; } }, 7, 20)", &options);
     }
     same(&built, "end = 'x'; weird(9000).length");
@@ -356,9 +398,17 @@ fn timings() {
             realm.eval(script, "test.js").unwrap();
             times[k] = (cpu_nanoseconds() - start) / count;
         }
-        println!("{script:55} native {:7.2} ns  interpreter {:7.2} ns  ({:.1} times)", times[0], times[1], times[1] / times[0]);
+        println!(
+            "{script:55} native {:7.2} ns  interpreter {:7.2} ns  ({:.1} times)",
+            times[0],
+            times[1],
+            times[1] / times[0]
+        );
     }
     for t in &built.built.metadata.templates {
-        println!("{:10} {:5} bytes of bytecode, {:5} native {}", t.name, t.bytecode_bytes, t.native_bytes, t.native_reason);
+        println!(
+            "{:10} {:5} bytes of bytecode, {:5} native {}",
+            t.name, t.bytecode_bytes, t.native_bytes, t.native_reason
+        );
     }
 }

@@ -229,7 +229,8 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
     }
     let live: Vec<Vec<usize>> =
         functions.iter().zip(&bodies).map(|(f, b)| b.as_ref().map_or(Vec::new(), |b| live_parameters(f, b))).collect();
-    let variants = (0..functions.len()).map(|i| [bodies[i].is_some(), bodies[i].is_some() && !live[i].is_empty()]).collect();
+    let variants =
+        (0..functions.len()).map(|i| [bodies[i].is_some(), bodies[i].is_some() && !live[i].is_empty()]).collect();
     let mut world = World { functions, closures, variants, results: Vec::new() };
     let analyses = loop {
         let analyses = solve(&mut world, &bodies, &live);

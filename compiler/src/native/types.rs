@@ -53,7 +53,8 @@ impl Type {
     pub fn widen(self, new: Type) -> Type {
         let (Type::Int(low, high), Type::Int(new_low, new_high)) = (self, new) else { return new };
         let low = if new_low < low { LOW_STEPS.into_iter().find(|&s| s <= new_low).unwrap_or(-LIMIT) } else { low };
-        let high = if new_high > high { HIGH_STEPS.into_iter().find(|&s| s >= new_high).unwrap_or(LIMIT) } else { high };
+        let high =
+            if new_high > high { HIGH_STEPS.into_iter().find(|&s| s >= new_high).unwrap_or(LIMIT) } else { high };
         Type::Int(low, high)
     }
 
@@ -305,7 +306,12 @@ pub struct Analysis {
 }
 
 /// The call at `inst`, if it can be made natively: callee and its closure.
-pub fn resolve_call(facts: &dyn Facts, inst: &Inst, state: &[Type], live: &dyn Fn(usize) -> Vec<usize>) -> Option<Callee> {
+pub fn resolve_call(
+    facts: &dyn Facts,
+    inst: &Inst,
+    state: &[Type],
+    live: &dyn Fn(usize) -> Vec<usize>,
+) -> Option<Callee> {
     let base = inst.reg(1);
     let Type::Const(bits) = state[base + 4] else { return None };
     let function = facts.closure(bits)?;
@@ -457,7 +463,13 @@ fn refine(state: &mut [Type], condition: Condition, a: usize, b: usize, holds: b
         Equal => ((al.max(bl), ah.min(bh)), (al.max(bl), ah.min(bh))),
         NotEqual => {
             let cut = |(low, high): (i64, i64), (c, d): (i64, i64)| {
-                if c == d && low == c { (low + 1, high) } else if c == d && high == c { (low, high - 1) } else { (low, high) }
+                if c == d && low == c {
+                    (low + 1, high)
+                } else if c == d && high == c {
+                    (low, high - 1)
+                } else {
+                    (low, high)
+                }
             };
             (cut((al, ah), (bl, bh)), cut((bl, bh), (al, ah)))
         }
@@ -480,7 +492,13 @@ pub fn on_edge(inst: &Inst, state: &[Type], edge: usize) -> Vec<Type> {
 }
 
 /// Runs the analysis of one variant.
-pub fn analyze(facts: &dyn Facts, me: usize, body: &Body, entry: Vec<Type>, live: &dyn Fn(usize) -> Vec<usize>) -> Analysis {
+pub fn analyze(
+    facts: &dyn Facts,
+    me: usize,
+    body: &Body,
+    entry: Vec<Type>,
+    live: &dyn Fn(usize) -> Vec<usize>,
+) -> Analysis {
     let mut analysis = Analysis { entry: vec![None; body.blocks.len()], ..Default::default() };
     let mut visits = vec![0u32; body.blocks.len()];
     let mut work = std::collections::BTreeSet::new();

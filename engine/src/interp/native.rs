@@ -143,7 +143,13 @@ extern "C" fn leave_int(context: *mut Context, position: u64, fuel: i64, pc: u64
     }
 }
 
-extern "C" fn leave_double(context: *mut Context, position: u64, fuel: i64, pc: u64, frame: *const usize) -> DoubleResult {
+extern "C" fn leave_double(
+    context: *mut Context,
+    position: u64,
+    fuel: i64,
+    pc: u64,
+    frame: *const usize,
+) -> DoubleResult {
     match leave(context, position, fuel, pc, frame) {
         Ok((value, fuel)) if value.is_number() => DoubleResult { value: value.as_number(), fuel },
         Ok(_) => DoubleResult { value: 0.0, fuel: STATUS_BOXED },
@@ -363,7 +369,11 @@ impl Realm {
     /// accessors. The cell gets a hole when any of that changes.
     pub fn global_data_cell(&mut self, name: Ref) -> Option<(Ref, bool)> {
         let (cell, attributes) = self.global_cell(name).ok()??;
-        if attributes & crate::shapes::ACCESSOR != 0 { None } else { Some((cell, attributes & crate::shapes::WRITABLE != 0)) }
+        if attributes & crate::shapes::ACCESSOR != 0 {
+            None
+        } else {
+            Some((cell, attributes & crate::shapes::WRITABLE != 0))
+        }
     }
 }
 
