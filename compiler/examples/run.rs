@@ -9,7 +9,11 @@ fn main() {
     let mut status = 0;
     for path in std::env::args().skip(1) {
         let source = std::fs::read_to_string(&path).unwrap_or_default();
-        let mut realm = Realm::bare(&RealmOptions { collect_always: std::env::var_os("ZJS_COLLECT_ALWAYS").is_some(), ..Default::default() }).expect("realm");
+        let mut realm = Realm::bare(&RealmOptions {
+            collect_always: std::env::var_os("ZJS_COLLECT_ALWAYS").is_some(),
+            ..Default::default()
+        })
+        .expect("realm");
         realm.compiler = Some(Arc::new(zjs_compiler::Compiler));
         let mut host = HostFunctions::default();
         host.register("print", 1, |realm, args| {

@@ -40,7 +40,9 @@ pub enum TopKind {
     Script,
     Module,
     /// Indirect or direct eval; `strict_vars`: vars stay inside.
-    Eval { strict_vars: bool },
+    Eval {
+        strict_vars: bool,
+    },
 }
 
 pub struct Analyzer<'a> {
@@ -263,13 +265,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// `var arguments` starts as the arguments object.
-    fn declared_arguments(
-        &mut self,
-        index: ScopeIdx,
-        func: FuncIdx,
-        kind: ScopeKind,
-        implicit: bool,
-    ) {
+    fn declared_arguments(&mut self, index: ScopeIdx, func: FuncIdx, kind: ScopeKind, implicit: bool) {
         let Some(&binding) = self.out.scopes[index as usize].names.get("arguments") else { return };
         if self.out.bindings[binding as usize].kind != BindKind::Var {
             return;
@@ -377,7 +373,8 @@ impl<'a> Analyzer<'a> {
         if candidates.is_empty() {
             return;
         }
-        let is_var_scope = matches!(kind, ScopeKind::Top | ScopeKind::Function | ScopeKind::Body | ScopeKind::StaticBlock);
+        let is_var_scope =
+            matches!(kind, ScopeKind::Top | ScopeKind::Function | ScopeKind::Body | ScopeKind::StaticBlock);
         for (block, binding) in candidates {
             let name = self.out.bindings[binding as usize].name;
             let own = self.out.scopes[open.index as usize].names.get(name).copied();

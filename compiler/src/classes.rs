@@ -113,11 +113,7 @@ impl<'a> Codegen<'a> {
             Some(h) => self.expr_into(&h.expression, heritage),
             None => self.op(Opcode::LoadHole, &[heritage]),
         }
-        let kind = if c.heritage.is_some() {
-            FunctionKind::DerivedConstructor
-        } else {
-            FunctionKind::ClassConstructor
-        };
+        let kind = if c.heritage.is_some() { FunctionKind::DerivedConstructor } else { FunctionKind::ClassConstructor };
         let written = c.body.body.iter().find_map(|e| match e {
             ClassElement::MethodDefinition(m) if m.kind == MethodDefinitionKind::Constructor => Some(m),
             _ => None,

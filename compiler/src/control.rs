@@ -108,12 +108,8 @@ impl<'a> Codegen<'a> {
             Exit::Return => 0,
         };
         // Regions that are open now and have to go on afterwards.
-        let reopen: Vec<bool> = self
-            .f
-            .control
-            .iter_mut()
-            .map(|c| c.region().is_some_and(|r| r.open.is_some()))
-            .collect();
+        let reopen: Vec<bool> =
+            self.f.control.iter_mut().map(|c| c.region().is_some_and(|r| r.open.is_some())).collect();
         let mut at = self.f.control.len();
         let mut routed = false;
         while at > floor {

@@ -129,11 +129,9 @@ impl<'a> Codegen<'a> {
             let env = self.current_env();
             return self.op(Opcode::DynamicGet, &[dst, env, name]);
         }
-        self.search(
-            var,
-            &mut |me, env, _| me.op(Opcode::DynamicGet, &[dst, env, name]),
-            &mut |me, plain| me.load_var(plain, dst),
-        );
+        self.search(var, &mut |me, env, _| me.op(Opcode::DynamicGet, &[dst, env, name]), &mut |me, plain| {
+            me.load_var(plain, dst)
+        });
     }
 
     pub fn store_dynamic(&mut self, var: &Var<'a>, src: Reg) {
@@ -142,11 +140,9 @@ impl<'a> Codegen<'a> {
             let env = self.current_env();
             return self.op(Opcode::DynamicSet, &[env, name, src]);
         }
-        self.search(
-            var,
-            &mut |me, env, _| me.op(Opcode::DynamicSet, &[env, name, src]),
-            &mut |me, plain| me.store_var(plain, src),
-        );
+        self.search(var, &mut |me, env, _| me.op(Opcode::DynamicSet, &[env, name, src]), &mut |me, plain| {
+            me.store_var(plain, src)
+        });
     }
 
     /// `typeof name`.
@@ -167,11 +163,9 @@ impl<'a> Codegen<'a> {
             let env = self.current_env();
             return self.op(Opcode::DynamicDelete, &[dst, env, name]);
         }
-        self.search(
-            var,
-            &mut |me, env, _| me.op(Opcode::DynamicDelete, &[dst, env, name]),
-            &mut |me, _| me.op(Opcode::LoadFalse, &[dst]),
-        );
+        self.search(var, &mut |me, env, _| me.op(Opcode::DynamicDelete, &[dst, env, name]), &mut |me, _| {
+            me.op(Opcode::LoadFalse, &[dst])
+        });
     }
 
     /// Callee and this of a call of `name` into the block at `base`.

@@ -51,9 +51,7 @@ impl<'a> Codegen<'a> {
             return None;
         }
         let pin = match e {
-            Expression::StringLiteral(s) if !s.lone_surrogates => {
-                Pin::Constant(self.f.asm.name(s.value.as_str()))
-            }
+            Expression::StringLiteral(s) if !s.lone_surrogates => Pin::Constant(self.f.asm.name(s.value.as_str())),
             Expression::NumericLiteral(n) => match int_literal(e) {
                 Some(int) => Pin::Int(int),
                 None => Pin::Constant(self.f.asm.number(n.value)),
@@ -827,4 +825,3 @@ pub fn binary_op(operator: BinaryOperator) -> Opcode {
         B::Instanceof => Opcode::InstanceOf,
     }
 }
-

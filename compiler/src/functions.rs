@@ -347,9 +347,10 @@ impl<'a> Codegen<'a> {
 
     /// Which parameter (by position) a binding is, when it is a plain name: the last one of that name.
     fn plain_param(params: &FormalParameters<'a>, name: &str) -> Option<usize> {
-        params.items.iter().rposition(
-            |item| matches!(&item.pattern, BindingPattern::BindingIdentifier(id) if id.name == name),
-        )
+        params
+            .items
+            .iter()
+            .rposition(|item| matches!(&item.pattern, BindingPattern::BindingIdentifier(id) if id.name == name))
     }
 
     fn prologue(&mut self, spec: &Spec<'_, 'a>) {

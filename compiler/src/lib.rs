@@ -37,8 +37,8 @@ use zjs_engine::bytecode::template::*;
 
 use crate::analysis::{TopKind, analyze};
 
-use crate::emit::Reg;
 use crate::codegen::{Codegen, FunctionState};
+use crate::emit::Reg;
 
 /// The compiler; it has no state.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,11 +169,7 @@ fn compile_source(source: &str, name: &str, kind: &SourceKind) -> Result<Compile
         SourceKind::DirectEval(info) => Some(info.clone()),
         _ => None,
     };
-    let options = ParseOptions {
-        parse_regular_expression: true,
-        preserve_parens: false,
-        ..ParseOptions::default()
-    };
+    let options = ParseOptions { parse_regular_expression: true, preserve_parens: false, ..ParseOptions::default() };
     let parsed = Parser::new(&allocator, source, source_type).with_options(options).parse();
     check_diagnostics!(source, parsed.diagnostics, outer);
     if parsed.panicked {

@@ -85,9 +85,8 @@ impl<'a> Codegen<'a> {
 
     pub fn template(&mut self, it: &TemplateLiteral<'a>, dst: Reg) {
         let mark = self.top();
-        let text = |q: &TemplateElement<'a>| {
-            decode(q.value.cooked.as_ref().map_or("", |c| c.as_str()), q.lone_surrogates)
-        };
+        let text =
+            |q: &TemplateElement<'a>| decode(q.value.cooked.as_ref().map_or("", |c| c.as_str()), q.lone_surrogates);
         if it.expressions.is_empty() {
             let s = it.quasis.first().map_or_else(|| JsStr::from(""), text);
             return self.load_string(dst, s);
@@ -124,11 +123,8 @@ impl<'a> Codegen<'a> {
 
     /// Loads the template object of a tagged template.
     pub fn template_object(&mut self, it: &TemplateLiteral<'a>, dst: Reg) {
-        let cooked = it
-            .quasis
-            .iter()
-            .map(|q| q.value.cooked.as_ref().map(|c| decode(c.as_str(), q.lone_surrogates)))
-            .collect();
+        let cooked =
+            it.quasis.iter().map(|q| q.value.cooked.as_ref().map(|c| decode(c.as_str(), q.lone_surrogates))).collect();
         let raw = it.quasis.iter().map(|q| JsStr::from(q.value.raw.as_str())).collect();
         let c = self.f.asm.constant(Constant::TemplateObject { cooked, raw });
         self.op(Opcode::GetTemplateObject, &[dst, c]);

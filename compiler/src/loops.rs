@@ -63,9 +63,10 @@ impl<'a> Codegen<'a> {
         self.reset_completion();
         let env = if self.an.scopes[scope as usize].env_slots > 0 { self.env_of(scope) } else { None };
         let per_iteration = env.filter(|_| {
-            self.an.scopes[scope as usize].bindings.iter().any(|&b| {
-                self.an.bindings[b as usize].kind == BindKind::Let && self.an.bindings[b as usize].captured
-            })
+            self.an.scopes[scope as usize]
+                .bindings
+                .iter()
+                .any(|&b| self.an.bindings[b as usize].kind == BindKind::Let && self.an.bindings[b as usize].captured)
         });
         if let Some(env) = per_iteration {
             self.op(Opcode::CloneEnv, &[env, env]);

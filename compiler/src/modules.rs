@@ -179,8 +179,7 @@ impl<'a> Codegen<'a> {
             if into_object.is_some() {
                 self.declare_eval_var(name, Some(f));
             } else {
-                let index =
-                    self.function_template(f, &Name::Static(name.into()), FunctionKind::Normal, f.span, false);
+                let index = self.function_template(f, &Name::Static(name.into()), FunctionKind::Normal, f.span, false);
                 self.globals.functions.push((name.into(), index));
             }
         }
@@ -383,11 +382,9 @@ impl<'a> Codegen<'a> {
             Statement::ExportAllDeclaration(e) => {
                 let request = self.request(&e.source, e.with_clause.as_deref());
                 self.module.exports.push(match &e.exported {
-                    Some(name) => ExportEntry::Indirect {
-                        export_name: export_name(name),
-                        request,
-                        name: ImportName::Namespace,
-                    },
+                    Some(name) => {
+                        ExportEntry::Indirect { export_name: export_name(name), request, name: ImportName::Namespace }
+                    }
                     None => ExportEntry::Star { request },
                 });
             }

@@ -103,14 +103,7 @@ impl<'a> Codegen<'a> {
     }
 
     /// dst = value[key]; the key is also kept in `keep` for a rest element.
-    fn get_pattern_property(
-        &mut self,
-        key: &PropertyKey<'a>,
-        computed: bool,
-        value: Reg,
-        dst: Reg,
-        keep: Option<Reg>,
-    ) {
+    fn get_pattern_property(&mut self, key: &PropertyKey<'a>, computed: bool, value: Reg, dst: Reg, keep: Option<Reg>) {
         let offset = key.span().start;
         let fixed = static_key(key, computed);
         match (&fixed, keep) {

@@ -50,7 +50,9 @@ fn cheap_arguments_need_no_object() {
 fn early_errors_have_a_place() {
     let found = error("let a;\n  let a;").map(|e| (e.line, e.is_limit));
     assert!(matches!(found, Some((1 | 2, false))), "{found:?}");
-    for source in ["(", "break", "/(/", "function f() { 'use strict'; with (a) {} }", "class A { constructor() { super() } }"] {
+    for source in
+        ["(", "break", "/(/", "function f() { 'use strict'; with (a) {} }", "class A { constructor() { super() } }"]
+    {
         assert!(error(source).is_some_and(|e| !e.is_limit), "{source}");
     }
 }

@@ -74,10 +74,7 @@ plain!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 pub enum CageError {
     /// The kernel refused the reservation or a mapping inside it.
     #[error("cannot map memory for a cage: {what}: {source}")]
-    Map {
-        what: &'static str,
-        source: rustix::io::Errno,
-    },
+    Map { what: &'static str, source: rustix::io::Errno },
     /// The image does not leave room for a heap.
     #[error("image of {image_bytes} bytes does not fit into a cage")]
     ImageTooLarge { image_bytes: u64 },
@@ -218,6 +215,12 @@ impl Cage {
     #[inline(always)]
     pub fn base_address(self) -> usize {
         self.base as usize
+    }
+
+    /// Host address of the dirty table, for native code.
+    #[inline(always)]
+    pub(crate) fn dirty_table(self) -> *mut u8 {
+        self.dirty
     }
 
     /// Reads at `address` (a cage offset).

@@ -68,7 +68,8 @@ impl Realm {
             }
             return Err(self.throw_type("Cannot convert object to primitive value"));
         }
-        let order = if hint == Hint::String { [Name::to_string, Name::value_of] } else { [Name::value_of, Name::to_string] };
+        let order =
+            if hint == Hint::String { [Name::to_string, Name::value_of] } else { [Name::value_of, Name::to_string] };
         for name in order {
             let method = self.get_name(object, name)?;
             if self.is_callable(method) {
@@ -335,7 +336,11 @@ impl Realm {
     pub fn same_value(&mut self, a: Value, b: Value) -> Completion<bool> {
         if a.is_number() && b.is_number() {
             let (x, y) = (a.as_number(), b.as_number());
-            return Ok(if x == y { x != 0.0 || x.is_sign_negative() == y.is_sign_negative() } else { x.is_nan() && y.is_nan() });
+            return Ok(if x == y {
+                x != 0.0 || x.is_sign_negative() == y.is_sign_negative()
+            } else {
+                x.is_nan() && y.is_nan()
+            });
         }
         self.is_strictly_equal(a, b)
     }

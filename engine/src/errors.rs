@@ -152,7 +152,9 @@ impl Realm {
                 let headline = self.error_headline(object);
                 let key = crate::objects::Key::Name(self.name(Name::stack));
                 let stack = match self.get_own_quiet(object, key) {
-                    Some(found) if found.value.is_string() => self.string_text(found.value.as_ref()).unwrap_or_default(),
+                    Some(found) if found.value.is_string() => {
+                        self.string_text(found.value.as_ref()).unwrap_or_default()
+                    }
                     _ => String::new(),
                 };
                 return (headline, stack);
@@ -163,6 +165,9 @@ impl Realm {
             });
             return (text, String::new());
         }
-        (if value.is_string() { self.string_text(value.as_ref()).unwrap_or_default() } else { self.describe(value) }, String::new())
+        (
+            if value.is_string() { self.string_text(value.as_ref()).unwrap_or_default() } else { self.describe(value) },
+            String::new(),
+        )
     }
 }

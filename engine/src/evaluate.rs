@@ -35,13 +35,18 @@ impl Realm {
     }
 
     /// GlobalDeclarationInstantiation (16.1.7).
-    pub(crate) fn instantiate_globals(&mut self, globals: &GlobalDeclarations, templates: Ref, deletable: bool) -> Completion<()> {
+    pub(crate) fn instantiate_globals(
+        &mut self,
+        globals: &GlobalDeclarations,
+        templates: Ref,
+        deletable: bool,
+    ) -> Completion<()> {
         let global = self.global();
         let lexicals = self.intrinsic(Intrinsic::GlobalLexicals);
         for (name, _) in &globals.lexicals {
             let key = self.global_key(name)?;
             let taken = self.has_own_property(lexicals, key)?
-                || self.get_own_property(global, key)?.is_some_and(|own| !own.configurable() );
+                || self.get_own_property(global, key)?.is_some_and(|own| !own.configurable());
             if taken || self.is_declared_var(key)? {
                 return Err(self.throw_redeclaration(key));
             }
@@ -111,9 +116,8 @@ impl Realm {
     fn can_declare_global_function(&mut self, global: Ref, key: Key) -> Completion<bool> {
         match self.get_own_property(global, key)? {
             None => self.is_extensible(global),
-            Some(own) => {
-                Ok(own.configurable() || !own.is_accessor() && own.attributes & (WRITABLE | ENUMERABLE) == WRITABLE | ENUMERABLE)
-            }
+            Some(own) => Ok(own.configurable()
+                || !own.is_accessor() && own.attributes & (WRITABLE | ENUMERABLE) == WRITABLE | ENUMERABLE),
         }
     }
 

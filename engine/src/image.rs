@@ -98,7 +98,9 @@ pub enum HeaderError {
     Version { found: u32, expected: u32 },
     #[error("the header page is damaged (checksum {found:032x}, expected {expected:032x})")]
     Checksum { found: u128, expected: u128 },
-    #[error("made by another build of zjs (layout {found:032x}, this build has {expected:032x}); build the snapshot again")]
+    #[error(
+        "made by another build of zjs (layout {found:032x}, this build has {expected:032x}); build the snapshot again"
+    )]
     Fingerprint { found: u128, expected: u128 },
     #[error("made for another kind of machine ({what} {found}, this machine has {expected})")]
     Machine { what: &'static str, found: u64, expected: u64 },
@@ -182,7 +184,8 @@ impl Header {
         w.put(&self.page_bytes.to_le_bytes());
         w.put(&self.target.to_le_bytes());
         w.put(&self.cpu_features.to_le_bytes());
-        let FrozenRoots { image_end, realm_record, intern_table, transition_table, root_table, template_count } = self.roots;
+        let FrozenRoots { image_end, realm_record, intern_table, transition_table, root_table, template_count } =
+            self.roots;
         for word in [image_end, realm_record.0, intern_table.0, transition_table.0, root_table.0, template_count] {
             w.put(&word.to_le_bytes());
         }
@@ -293,7 +296,9 @@ impl Header {
             }
         }
         if end != file_bytes {
-            return Err(HeaderError::Segments(format!("segments end at {end}, the file has {file_bytes} bytes: truncated?")));
+            return Err(HeaderError::Segments(format!(
+                "segments end at {end}, the file has {file_bytes} bytes: truncated?"
+            )));
         }
         if cage_end != u64::from(roots.image_end) || cage_end > u64::from(crate::cage::HEAP_END / 2) {
             return Err(HeaderError::Segments("the image's end does not fit its segments".into()));

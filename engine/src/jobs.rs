@@ -74,13 +74,12 @@ impl Realm {
             loop {
                 // ClearKeptObjects (9.10): no job runs now.
                 realm.kept_alive = Ref::NULL;
-                let Some(job) = realm.jobs.jobs.pop_front() else {
-                    if !realm.queue_cleanups() {
-                        return Ok(());
-                    }
-                    continue;
-                };
+                if realm.jobs.is_empty() && !realm.queue_cleanups() {
+                    return Ok(());
+                }
+                // Charged before the job is taken: a job that cannot run now stays in the queue.
                 realm.charge(1)?;
+                let Some(job) = realm.jobs.jobs.pop_front() else { continue };
                 realm.run_job(job)?;
             }
         })

@@ -51,11 +51,7 @@ impl Value {
     #[inline(always)]
     pub fn number(n: f64) -> Value {
         let i = n as i32;
-        if f64::from(i) == n && (i != 0 || n.to_bits() == 0) {
-            Value::int(i)
-        } else {
-            Value::double(n)
-        }
+        if f64::from(i) == n && (i != 0 || n.to_bits() == 0) { Value::int(i) } else { Value::double(n) }
     }
 
     /// A double without looking for an int32 form, NaN made canonical.

@@ -6,7 +6,8 @@
 use zjs_loader::{HostFunctions, HostValue, OpenOptions, PoolOptions, RealmPool, Snapshot};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let [file, function, argument] = std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "usage: embed FILE FUNCTION ARGUMENT")?;
+    let [file, function, argument] =
+        std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "usage: embed FILE FUNCTION ARGUMENT")?;
     let mut host_functions = HostFunctions::default();
     host_functions.register("print", 0, print);
     let snapshot = Snapshot::open_with(file, OpenOptions { host_functions, ..Default::default() })?;
@@ -19,10 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// `print` for scripts: the first argument and a newline.
-fn print(
-    realm: &mut zjs_engine::realm::Realm,
-    args: zjs_engine::builtins::Args,
-) -> zjs_engine::realm::Completion {
+fn print(realm: &mut zjs_engine::realm::Realm, args: zjs_engine::builtins::Args) -> zjs_engine::realm::Completion {
     let value = args.get(realm, 0);
     let string = realm.to_string(value)?;
     println!("{}", realm.string_text(string)?);

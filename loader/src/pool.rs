@@ -26,7 +26,13 @@ pub struct PoolOptions {
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        PoolOptions { realm: RealmOptions::default(), prepared: 0, idle_max: 1024, keep_heap_bytes: 512 << 10, wipe: false }
+        PoolOptions {
+            realm: RealmOptions::default(),
+            prepared: 0,
+            idle_max: 1024,
+            keep_heap_bytes: 512 << 10,
+            wipe: false,
+        }
     }
 }
 
@@ -77,7 +83,11 @@ impl RealmPool {
         let own = own_shard();
         for i in 0..SHARDS {
             let shard = &self.shards[(own + i) % SHARDS];
-            let taken = if i == 0 { shard.lock().ok().and_then(|mut s| s.pop()) } else { shard.try_lock().ok().and_then(|mut s| s.pop()) };
+            let taken = if i == 0 {
+                shard.lock().ok().and_then(|mut s| s.pop())
+            } else {
+                shard.try_lock().ok().and_then(|mut s| s.pop())
+            };
             if let Some(realm) = taken {
                 return Ok(PooledRealm { pool: self, realm: Some(realm) });
             }
@@ -104,7 +114,13 @@ impl RealmPool {
         let inner = &*self.snapshot.inner;
         let options = &self.options;
         realm.life = 0;
-        realm.engine.reset(&options.realm, &inner.filter, options.keep_heap_bytes, options.wipe, inner as &dyn ImagePages);
+        realm.engine.reset(
+            &options.realm,
+            &inner.filter,
+            options.keep_heap_bytes,
+            options.wipe,
+            inner as &dyn ImagePages,
+        );
         self.snapshot.equip(&mut realm.engine);
     }
 }

@@ -121,7 +121,8 @@ impl Snapshot {
         let bytes = file.metadata().map_err(io)?.len();
         let mut page = vec![0u8; PAGE_BYTES as usize];
         let got = std::os::unix::fs::FileExt::read_at(&file, &mut page, 0).map_err(io)?;
-        let header = Header::read(&page[..got], bytes).map_err(|source| OpenError::Header { path: path.into(), source })?;
+        let header =
+            Header::read(&page[..got], bytes).map_err(|source| OpenError::Header { path: path.into(), source })?;
         Snapshot::finish(path, file, header, options.host_functions, strategy, true)
     }
 
@@ -268,11 +269,16 @@ fn root_rows(header: &Header, bytes: &[u8]) -> Vec<u32> {
 }
 
 /// Host functions in the order of the image's numbers, then whatever else the embedder registered.
-fn resolve_host_functions(path: &Path, header: &Header, bytes: &[u8], host: HostFunctions) -> Result<HostFunctions, OpenError> {
+fn resolve_host_functions(
+    path: &Path,
+    header: &Header,
+    bytes: &[u8],
+    host: HostFunctions,
+) -> Result<HostFunctions, OpenError> {
     let Some(segment) = header.segment(SegmentKind::Metadata) else { return Ok(host) };
     let content = &bytes[segment.file_offset as usize..(segment.file_offset + segment.bytes) as usize];
-    let metadata =
-        metadata::access(content).map_err(|what| OpenError::Invalid { path: path.into(), what: format!("metadata: {what}") })?;
+    let metadata = metadata::access(content)
+        .map_err(|what| OpenError::Invalid { path: path.into(), what: format!("metadata: {what}") })?;
     let mut ordered = HostFunctions::default();
     for needed in metadata.host_functions.iter() {
         let (name, expected) = (needed.name.to_string(), needed.arity.to_native());

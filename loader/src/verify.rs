@@ -6,13 +6,19 @@
 //! their cells, and that an object is as large as its shape says.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use zjs_engine::bytecode::opcode::{Opcode, Operand};
 use zjs_engine::cage::IMAGE_START;
 use zjs_engine::image::{Header, SegmentKind};
+use zjs_engine::interp::generator::state;
+use zjs_engine::interp::iterate::sort;
 use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
 use zjs_engine::shapes::{ACCESSOR, GLOBAL_CELL};
 use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_OBJECT, TAG_STRING, TAG_SYMBOL, Value};
+
+/// Number of element types of typed arrays.
+const ELEMENT_TYPES: usize = zjs_engine::builtins::element_types::ElementType::ALL.len();
 
 struct Image<'a> {
     ro: &'a [u8],
@@ -47,7 +53,9 @@ impl Image<'_> {
     }
 
     fn is_start(&self, address: u32) -> bool {
-        address.is_multiple_of(8) && address < self.end && self.starts[(address / 512) as usize] >> (address / 8 % 64) & 1 != 0
+        address.is_multiple_of(8)
+            && address < self.end
+            && self.starts[(address / 512) as usize] >> (address / 8 % 64) & 1 != 0
     }
 
     fn kind(&self, address: u32) -> Kind {
@@ -134,7 +142,9 @@ fn field_allows(owner: Kind, at: u32, target: Kind) -> bool {
         (Kind::BoundFunction, 20) | (Kind::Generator, 16) | (Kind::Promise, 20) | (Kind::Arguments, 20) => {
             target == Kind::Values
         }
-        (Kind::Map | Kind::Set | Kind::WeakMap | Kind::WeakSet | Kind::FinalizationRegistry, 16) => target == Kind::MapTable,
+        (Kind::Map | Kind::Set | Kind::WeakMap | Kind::WeakSet | Kind::FinalizationRegistry, 16) => {
+            target == Kind::MapTable
+        }
         (Kind::ArrayBuffer, 16) => target == Kind::BufferStore,
         (Kind::TypedArray | Kind::DataView, 16) => target == Kind::ArrayBuffer,
         (Kind::Arguments, 16) => target == Kind::Environment,
@@ -178,7 +188,11 @@ fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
             image.kind(target).info().name
         ));
     }
-    if image.kind(owner).info().place == Place::Ro && image.kind(owner) != Kind::Shape && at == 8 && owner < image.rw_start {
+    if image.kind(owner).info().place == Place::Ro
+        && image.kind(owner) != Kind::Shape
+        && at == 8
+        && owner < image.rw_start
+    {
         return Ok(());
     }
     Ok(())
@@ -205,7 +219,11 @@ fn check_value(image: &Image, address: u32) -> Check {
         TAG_CELL => !kind.info().is_object,
         _ => false,
     };
-    if fits { Ok(()) } else { Err(format!("value at {address:#x} is tagged for another kind than {}", kind.info().name)) }
+    if fits {
+        Ok(())
+    } else {
+        Err(format!("value at {address:#x} is tagged for another kind than {}", kind.info().name))
+    }
 }
 
 /// The value at `address` is what the attributes of its property say: an accessor, a property cell, or a value.
@@ -231,7 +249,11 @@ fn check_cell(image: &Image, cell: u32) -> Check {
     }
     let fixed = info.fixed_bytes;
     let used_within = |used: u32| -> Check {
-        if used <= image.u32(cell + 4) { Ok(()) } else { Err(format!("{} at {cell:#x} uses more than it has", info.name)) }
+        if used <= image.u32(cell + 4) {
+            Ok(())
+        } else {
+            Err(format!("{} at {cell:#x} uses more than it has", info.name))
+        }
     };
     match info.tail {
         Tail::Values(at) => {
@@ -240,6 +262,9 @@ fn check_cell(image: &Image, cell: u32) -> Check {
             }
             for i in 0..image.u32(cell + at) {
                 check_value(image, cell + fixed + 8 * i)?;
+                if matches!(kind, Kind::ElementsValues | Kind::Environment) {
+                    check_visible(image, kind, cell + fixed + 8 * i)?;
+                }
             }
         }
         Tail::Inline => {
@@ -257,7 +282,9 @@ fn check_cell(image: &Image, cell: u32) -> Check {
         }
         Tail::PropertyTable => check_hash_table(image, cell, 24, 8, |entry| {
             let key = image.u32(entry);
-            if key != 0 && !(image.is_start(key) && matches!(image.kind(key), Kind::String8 | Kind::String16 | Kind::Symbol)) {
+            if key != 0
+                && !(image.is_start(key) && matches!(image.kind(key), Kind::String8 | Kind::String16 | Kind::Symbol))
+            {
                 return Err(format!("property table at {cell:#x} has a key that is no name"));
             }
             Ok(())
@@ -281,11 +308,26 @@ fn check_cell(image: &Image, cell: u32) -> Check {
     }
     match kind {
         Kind::Template => crate::verify::bytecode(image, cell),
-        Kind::NativeFunction if zjs_engine::builtins::lookup(image.u32(cell + 16)).name.is_empty() && image.u32(cell + 16) >> 10 >= zjs_engine::builtins::MODULES.len() as u32 => {
+        Kind::NativeFunction
+            if zjs_engine::builtins::lookup(image.u32(cell + 16)).name.is_empty()
+                && image.u32(cell + 16) >> 10 >= zjs_engine::builtins::MODULES.len() as u32 =>
+        {
             Err(format!("native function at {cell:#x} has no such built-in"))
         }
-        Kind::BufferStore if image.u32(cell + 4) > image.u32(cell + 8) => Err(format!("buffer at {cell:#x} is longer than its store")),
-        Kind::String8 | Kind::String16 if image.u8(cell + 1) != 1 => Err(format!("string at {cell:#x} is not interned")),
+        Kind::Proxy if (image.u32(cell + 16) == 0) != (image.u32(cell + 20) == 0) => {
+            Err(format!("the proxy at {cell:#x} is half revoked"))
+        }
+        Kind::TypedArray if image.u32(cell + 28) as usize >= ELEMENT_TYPES => {
+            Err(format!("the typed array at {cell:#x} has no such element type"))
+        }
+        Kind::Iterator => check_iterator(image, cell),
+        Kind::Generator => check_generator(image, cell),
+        Kind::BufferStore if image.u32(cell + 4) > image.u32(cell + 8) => {
+            Err(format!("buffer at {cell:#x} is longer than its store"))
+        }
+        Kind::String8 | Kind::String16 if image.u8(cell + 1) != 1 => {
+            Err(format!("string at {cell:#x} is not interned"))
+        }
         _ => Ok(()),
     }
 }
@@ -337,7 +379,11 @@ fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
         let is = |r: u32, f: &dyn Fn(Kind) -> bool| r == 0 || image.is_start(r) && f(image.kind(r));
         let shape = |k: Kind| k == Kind::Shape;
         let fine = if kind == Kind::TransitionTable {
-            a != 0 && is(a, &shape) && is(b, &|k| matches!(k, Kind::String8 | Kind::String16 | Kind::Symbol)) && child != 0 && is(child, &shape)
+            a != 0
+                && is(a, &shape)
+                && is(b, &|k| matches!(k, Kind::String8 | Kind::String16 | Kind::Symbol))
+                && child != 0
+                && is(child, &shape)
         } else {
             is(a, &|k| k.info().is_object) && is(child, &shape)
         };
@@ -346,6 +392,97 @@ fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
         }
     }
     if (count / 4).is_power_of_two() && count.is_multiple_of(4) && free > 0 { Ok(()) } else { wrong() }
+}
+
+/// What an iterator of the engine walks is of the kind that its sort says.
+fn check_iterator(image: &Image, cell: u32) -> Check {
+    let what = Value(image.u64(cell + 16));
+    let is_table = what.is_ref() && what.tag() == TAG_CELL && image.kind(what.as_ref().0) == Kind::MapTable;
+    let fits = match image.u32(cell + 36) {
+        _ if what.is_undefined() => true,
+        sort::ARRAY_VALUES..=sort::ARRAY_ENTRIES => what.is_object(),
+        sort::MAP_KEYS..=sort::SET_ENTRIES => is_table,
+        sort::STRING => what.is_string(),
+        sort::REGEXP_STRING | sort::ASYNC_FROM_SYNC => what.is_object(),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(format!("the iterator at {cell:#x} walks something of another kind")) }
+}
+
+/// A suspended coroutine goes on at an instruction of its own function, with all registers of it: at the
+/// instruction that suspended it, or at any when it has not started.
+fn check_generator(image: &Image, cell: u32) -> Check {
+    let bad = |what: &str| Err(format!("the generator at {cell:#x} {what}"));
+    let function_of =
+        |value: Value| value.is_object().then(|| value.as_ref().0).filter(|&r| image.kind(r) == Kind::Function);
+    let Some(function) = function_of(Value(image.u64(cell + 32))) else { return bad("has no function") };
+    let state = image.u32(cell + 20);
+    match state {
+        state::COMPLETED | state::AWAITING_RETURN => return Ok(()),
+        state::SUSPENDED_START | state::SUSPENDED_YIELD | state::AWAITING => {}
+        _ => return bad("is in a state that no image holds"),
+    }
+    let saved = image.u32(cell + 16);
+    let value = |i: u32| Value(image.u64(saved + 8 + 8 * i));
+    if saved == 0 || image.u32(saved + 4) < 4 || function_of(value(1)) != Some(function) {
+        return bad("has no saved frame");
+    }
+    let template = image.u32(function + 16);
+    let registers = image.u32(template + 40) & 0xFFFF;
+    let argc = value(3);
+    if !argc.is_int()
+        || argc.as_int() < 0
+        || u64::from(image.u32(saved + 4)) < 4 + u64::from(registers) + argc.as_int() as u64
+    {
+        return bad("has too few saved registers");
+    }
+    let code = image.u32(template + 8);
+    let unit = |at: u32| image.u32(code + 8 + 2 * at) as u16;
+    let mut at = 0;
+    while value(0).is_int() && at < image.u32(code + 4) {
+        let Some(opcode) = Opcode::from_raw(unit(at)) else { break };
+        if at as i32 == value(0).as_int() {
+            let suspends = matches!(opcode, Opcode::Yield | Opcode::YieldDelegate | Opcode::Await);
+            return if suspends || state == state::SUSPENDED_START {
+                Ok(())
+            } else {
+                bad("goes on where nothing suspends")
+            };
+        }
+        at += opcode.length_units() as u32;
+    }
+    bad("goes on at no instruction")
+}
+
+/// Intrinsics are of the kinds that the engine gives them; those that are made late may be missing.
+fn check_realm_record(image: &Image, record: u32) -> Check {
+    static KINDS_OF_INTRINSICS: OnceLock<Vec<Option<Kind>>> = OnceLock::new();
+    let expected = KINDS_OF_INTRINSICS.get_or_init(|| {
+        let Ok(realm) = zjs_engine::realm::Realm::bare(&Default::default()) else { return Vec::new() };
+        let values = (0..zjs_engine::names::INTRINSIC_NAMES.len() as u32)
+            .map(|i| Value(realm.cage.get(realm.realm_record(), 8 + 8 * i)));
+        values.map(|v| v.is_ref().then(|| realm.cage.kind(v.as_ref()))).collect()
+    });
+    for (i, kind) in expected.iter().enumerate() {
+        let value = Value(image.u64(record + 8 + 8 * i as u32));
+        let found = value.is_ref().then(|| image.kind(value.as_ref().0));
+        let is_string = |k: Option<Kind>| matches!(k, Some(Kind::String8 | Kind::String16 | Kind::Rope | Kind::Slice));
+        if kind.is_some() && found != *kind && !(is_string(*kind) && is_string(found)) {
+            return Err(format!("intrinsic {} of the realm is of another kind", zjs_engine::names::INTRINSIC_NAMES[i]));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value that scripts can see is one: internal cells are not. Environments also hold import
+/// references, which are `Values` cells.
+fn check_visible(image: &Image, owner: Kind, address: u32) -> Check {
+    let value = Value(image.u64(address));
+    let is_cell = value.is_ref() && value.tag() == TAG_CELL;
+    if is_cell && !(owner == Kind::Environment && image.kind(value.as_ref().0) == Kind::Values) {
+        return Err(format!("value at {address:#x} of a {} is an internal cell", owner.info().name));
+    }
+    Ok(())
 }
 
 /// An object is laid out as its shape says, and has all the slots that the shape names.
@@ -381,7 +518,10 @@ fn special_slots(image: &Image, shape: u32) -> Vec<(u32, u32)> {
     for _ in 0..=image.u32(shape + 24) {
         let table = image.u32(at + 20);
         if table != 0 {
-            (0..image.u32(table + 8)).map(|i| table + 24 + 8 * i).filter(|&e| image.u32(e) != 0).for_each(|e| add(image.u32(e + 4)));
+            (0..image.u32(table + 8))
+                .map(|i| table + 24 + 8 * i)
+                .filter(|&e| image.u32(e) != 0)
+                .for_each(|e| add(image.u32(e + 4)));
             break;
         }
         if image.u32(at + 8) == 0 {
@@ -407,7 +547,10 @@ fn check_shape(image: &Image, shape: u32) -> Check {
     } else if image.u32(shape + 8) != 0 {
         let parent = image.u32(shape + 4);
         // Each step of a chain has one property less, so walking it ends.
-        if parent == 0 || image.u32(shape + 24) != image.u32(parent + 24).wrapping_add(1) || image.u32(shape + 12) >> 8 >= next {
+        if parent == 0
+            || image.u32(shape + 24) != image.u32(parent + 24).wrapping_add(1)
+            || image.u32(shape + 12) >> 8 >= next
+        {
             return bad();
         }
     }
@@ -453,13 +596,17 @@ fn bytecode(image: &Image, template: u32) -> Check {
         for kind in opcode.operands() {
             let value = u32::from(unit(operand));
             match kind {
-                Operand::W | Operand::R | Operand::RW | Operand::B if value >= registers => return wrong(at, "register out of range"),
+                Operand::W | Operand::R | Operand::RW | Operand::B if value >= registers => {
+                    return wrong(at, "register out of range");
+                }
                 Operand::C if value >= image.u32(constants + 4) => return wrong(at, "constant out of range"),
                 Operand::C if !constant_fits(image, opcode, Value(image.u64(constants + 8 + 8 * value))) => {
                     return wrong(at, "constant of another kind than the instruction takes");
                 }
                 Operand::Ic if value != 0xFFFF && value >= caches => return wrong(at, "inline cache out of range"),
-                Operand::J => jumps.push((at, i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32))),
+                Operand::J => {
+                    jumps.push((at, i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32)))
+                }
                 _ => {}
             }
             operand += kind.units() as u32;
@@ -551,6 +698,7 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
     if image.u32(roots.realm_record.0 + 4) as usize != zjs_engine::names::INTRINSIC_NAMES.len() {
         return Err("the realm record has the wrong size".into());
     }
+    check_realm_record(&image, roots.realm_record.0)?;
     debug_assert_eq!(KINDS.len(), Kind::ALL.len());
     check_template_numbers(&image, roots.template_count)?;
     let cells: Vec<u32> = (IMAGE_START..end).step_by(8).filter(|&address| image.is_start(address)).collect();

@@ -101,7 +101,12 @@ pub fn build(options: &BuildOptions, host: HostFunctions, mut progress: impl FnM
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn finish(mut realm: Realm, inputs: Vec<String>, native: bool, mut progress: impl FnMut(&str)) -> Result<Built, BuildError> {
+pub fn finish(
+    mut realm: Realm,
+    inputs: Vec<String>,
+    native: bool,
+    mut progress: impl FnMut(&str),
+) -> Result<Built, BuildError> {
     let mut image = freeze(&mut realm)?;
     let mut metadata = describe(&mut realm, &image, inputs);
     let (mut code, mut symbols) = (Vec::new(), Vec::new());
@@ -118,7 +123,11 @@ pub fn finish(mut realm: Realm, inputs: Vec<String>, native: bool, mut progress:
         }
         for (number, what, offset, bytes) in unit.variants {
             let info = &metadata.templates[number as usize];
-            symbols.push(NativeSymbol { name: format!("{}:{}:{} [{what}]", info.name, info.script, info.line), offset, bytes });
+            symbols.push(NativeSymbol {
+                name: format!("{}:{}:{} [{what}]", info.name, info.script, info.line),
+                offset,
+                bytes,
+            });
         }
         for (number, reason) in unit.reasons {
             metadata.templates[number as usize].native_reason = reason;
@@ -204,7 +213,11 @@ pub fn evaluate_entry(realm: &mut Realm, path: &Path, kind: Option<EntryKind>) -
 
 fn script_error(realm: &mut Realm, path: &Path) -> BuildError {
     if let Some(why) = realm.termination {
-        return BuildError::Script { path: path.into(), message: format!("terminated: {why:?} budget exceeded"), stack: String::new() };
+        return BuildError::Script {
+            path: path.into(),
+            message: format!("terminated: {why:?} budget exceeded"),
+            stack: String::new(),
+        };
     }
     let exception = std::mem::replace(&mut realm.exception, Value::UNDEFINED);
     let (message, stack) = realm.describe_exception(exception);
@@ -230,7 +243,11 @@ fn describe(realm: &mut Realm, image: &FrozenImage, inputs: Vec<String>) -> Meta
         });
     }
     Metadata {
-        host_functions: image.host_functions.iter().map(|(name, arity)| HostFunctionInfo { name: name.clone(), arity: *arity }).collect(),
+        host_functions: image
+            .host_functions
+            .iter()
+            .map(|(name, arity)| HostFunctionInfo { name: name.clone(), arity: *arity })
+            .collect(),
         templates,
         build: BuildInfo {
             zjs_version: env!("CARGO_PKG_VERSION").into(),

@@ -40,7 +40,11 @@ fn shortened(strings: &[String]) -> Vec<String> {
         .iter()
         .map(|s| {
             let short: String = s.chars().take(60).collect();
-            if short.len() < s.len() { format!("{short:?}... ({} bytes, hash {:016x})", s.len(), xxhash_rust::xxh3::xxh3_64(s.as_bytes())) } else { format!("{short:?}") }
+            if short.len() < s.len() {
+                format!("{short:?}... ({} bytes, hash {:016x})", s.len(), xxhash_rust::xxh3::xxh3_64(s.as_bytes()))
+            } else {
+                format!("{short:?}")
+            }
         })
         .collect()
 }
@@ -67,7 +71,8 @@ fn kinds(a: &Report, b: &Report) -> Vec<String> {
     names
         .into_iter()
         .filter_map(|name| {
-            let (x, y) = (a.kinds.get(name).cloned().unwrap_or_default(), b.kinds.get(name).cloned().unwrap_or_default());
+            let (x, y) =
+                (a.kinds.get(name).cloned().unwrap_or_default(), b.kinds.get(name).cloned().unwrap_or_default());
             (x != y).then(|| format!("{name}: {} -> {} cells, {} -> {} bytes", x.count, y.count, x.bytes, y.bytes))
         })
         .collect()

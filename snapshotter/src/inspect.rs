@@ -145,8 +145,11 @@ fn shape_texts(realm: &mut Realm, cells: &[Ref]) -> Vec<String> {
     let mut texts = Vec::new();
     for &cell in cells {
         if realm.cage.is(cell, Kind::Shape) && realm.cage.u32(cell, 24) > 0 {
-            let keys: Vec<String> =
-                realm.shape_properties(cell).into_iter().map(|(key, info)| format!("{}:{}", realm.key_text(Key::Name(key)), info as u8)).collect();
+            let keys: Vec<String> = realm
+                .shape_properties(cell)
+                .into_iter()
+                .map(|(key, info)| format!("{}:{}", realm.key_text(Key::Name(key)), info as u8))
+                .collect();
             texts.push(keys.join(" "));
         }
     }
@@ -234,7 +237,10 @@ fn retained(realm: &mut Realm) -> Vec<RetainedReport> {
     let mut reports: Vec<RetainedReport> = properties
         .iter()
         .zip(bytes)
-        .map(|(&(key, _), bytes)| RetainedReport { path: format!("globalThis.{}", realm.key_text(Key::Name(key))), bytes })
+        .map(|(&(key, _), bytes)| RetainedReport {
+            path: format!("globalThis.{}", realm.key_text(Key::Name(key))),
+            bytes,
+        })
         .filter(|r| r.bytes > 0)
         .collect();
     reports.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
@@ -259,7 +265,10 @@ pub fn text(report: &Report) -> String {
     for (name, k) in &report.kinds {
         line(format!("  {name:<16} {:>8}  {:>10} bytes", k.count, k.bytes));
     }
-    line(format!("host functions: {}", if report.host_functions.is_empty() { "none".into() } else { report.host_functions.join(", ") }));
+    line(format!(
+        "host functions: {}",
+        if report.host_functions.is_empty() { "none".into() } else { report.host_functions.join(", ") }
+    ));
     line("retained by one global only:".into());
     for r in &report.retained {
         line(format!("  {:<40} {:>10} bytes", r.path, r.bytes));
@@ -268,7 +277,8 @@ pub fn text(report: &Report) -> String {
     line(format!("functions: {} ({native} with native code)", report.functions.len()));
     for f in &report.functions {
         let name = if f.name.is_empty() { "(anonymous)" } else { &f.name };
-        let what = if f.native_bytes > 0 { format!("native, {} bytes", f.native_bytes) } else { f.native_reason.clone() };
+        let what =
+            if f.native_bytes > 0 { format!("native, {} bytes", f.native_bytes) } else { f.native_reason.clone() };
         line(format!("  {name} {}:{}  {} bytes of bytecode  {what}", f.script, f.line, f.bytecode_bytes));
     }
     out

@@ -15,7 +15,9 @@ use zjs_snapshotter::{diff, inspect, write};
 
 #[derive(Parser)]
 #[command(name = "zjs-snapshot", version, about = "Builds, runs, inspects and compares zjs snapshots")]
-#[command(after_help = "Exit codes: 0 success (diff: equal); 1 a script threw, a build failed, or the snapshots differ; 2 wrong usage or unusable file.")]
+#[command(
+    after_help = "Exit codes: 0 success (diff: equal); 1 a script threw, a build failed, or the snapshots differ; 2 wrong usage or unusable file."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -114,7 +116,10 @@ fn build_failure(error: BuildError) -> Failure {
         BuildError::Script { stack, .. } if !stack.is_empty() => {
             miette::miette!(help = stack.clone(), "{error}")
         }
-        BuildError::Freeze(_) => miette::miette!(help = "what the entry leaves behind must be complete: finish pending work before the end of the script", "{error}"),
+        BuildError::Freeze(_) => miette::miette!(
+            help = "what the entry leaves behind must be complete: finish pending work before the end of the script",
+            "{error}"
+        ),
         _ => miette::miette!("{error}"),
     };
     Failure { report, code }
@@ -220,7 +225,8 @@ fn bare_snapshot() -> Result<Snapshot, Failure> {
         return open_own(&path);
     }
     // No cache folder can be written: use a temporary file, which stays open while it is mapped.
-    let temporary = tempfile::NamedTempFile::new().map_err(|e| usage(format!("no place for the bare snapshot: {e}")))?;
+    let temporary =
+        tempfile::NamedTempFile::new().map_err(|e| usage(format!("no place for the bare snapshot: {e}")))?;
     write::write_file(temporary.path(), &built.bytes).map_err(|e| usage(e.to_string()))?;
     open_own(temporary.path())
 }

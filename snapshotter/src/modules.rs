@@ -27,7 +27,8 @@ impl Resolver {
     pub fn install(&self, realm: &mut Realm) {
         let root = self.root.clone();
         realm.hooks.module_loader = Some(Arc::new(move |referrer: &str, specifier: &str, _kind: Option<&str>| {
-            let (name, path) = resolve(&root, referrer, specifier, &["", ".mjs", ".js", ".json", "/index.mjs", "/index.js"])?;
+            let (name, path) =
+                resolve(&root, referrer, specifier, &["", ".mjs", ".js", ".json", "/index.mjs", "/index.js"])?;
             let source = std::fs::read_to_string(&path).map_err(|e| format!("cannot read {name}: {e}"))?;
             Ok((name, source))
         }));

@@ -108,7 +108,9 @@ fn refuse(realm: &Realm, template: FrozenTemplate) -> Option<String> {
         FunctionKind::Normal | FunctionKind::Arrow | FunctionKind::Method => {}
         FunctionKind::Top => return Some("runs once".into()),
         FunctionKind::FieldInitializer => return Some("is a field initializer".into()),
-        FunctionKind::ClassConstructor | FunctionKind::DerivedConstructor => return Some("is a class constructor".into()),
+        FunctionKind::ClassConstructor | FunctionKind::DerivedConstructor => {
+            return Some("is a class constructor".into());
+        }
     }
     if realm.template_suspension(cell) != Suspension::None {
         return Some("suspends (generator or async)".into());
@@ -129,7 +131,8 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
     let registers = registers_of(realm, cell);
     let table = cage.r(cell, CONSTANTS);
     let raw: Vec<Value> = (0..cage.u32(table, 4)).map(|i| Value(cage.get(table, 8 + 8 * i))).collect();
-    let constants = raw.iter().map(|v| if v.is_number() { Const::Number(v.as_number()) } else { Const::Other }).collect();
+    let constants =
+        raw.iter().map(|v| if v.is_number() { Const::Number(v.as_number()) } else { Const::Other }).collect();
     let mut function = Function {
         constants,
         parameters: cage.get::<u16>(cell, PARAM_COUNT).into(),
@@ -142,18 +145,18 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
     function.code = code;
     for index in globals {
         let Some(name) = raw.get(usize::from(index)).filter(|v| v.is_string()) else { continue };
-        if let Some(cell) = realm.global_data_cell(name.as_ref())
+        if let Some((cell, writable)) = realm.global_data_cell(name.as_ref())
             && let Some(address) = image.relocate(cell)
             && let Some(value) = relocated(image, Value(cage.get(cell, 8)))
         {
-            function.globals.insert(index, Slot { address: address.0 + 8, value: value.0 });
+            function.globals.insert(index, Slot { address: address.0 + 8, value: value.0, writable });
         }
     }
     // What a closure captured is known only if there is no other closure of this template.
     if let [closure] = closures {
         let environment = cage.r(*closure, ENVIRONMENT);
-        if let (Some(own), Some(address)) = (image.relocate(*closure), image.relocate(environment)) {
-            function.closure = Some(Value::object(own).0);
+        function.closure = image.relocate(*closure).map(|own| Value::object(own).0);
+        if let Some(address) = image.relocate(environment) {
             function.environment = Some(Value::cell(address).0);
             for (hops, slot) in captured {
                 let mut at = environment;
@@ -164,8 +167,12 @@ fn gather(realm: &mut Realm, image: &FrozenImage, template: FrozenTemplate, clos
                     continue;
                 }
                 let offset = 16 + 8 * u32::from(slot);
-                if let (Some(address), Some(value)) = (image.relocate(at), relocated(image, Value(cage.get(at, offset)))) {
-                    function.captured.insert((hops, slot), Slot { address: address.0 + offset, value: value.0 });
+                if let (Some(address), Some(value)) =
+                    (image.relocate(at), relocated(image, Value(cage.get(at, offset))))
+                {
+                    function
+                        .captured
+                        .insert((hops, slot), Slot { address: address.0 + offset, value: value.0, writable: true });
                 }
             }
         }

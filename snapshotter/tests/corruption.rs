@@ -96,7 +96,10 @@ fn a_changed_byte_is_refused() {
         let result = catch_unwind(|| open(file.path()));
         let error = refusal(result, &format!("byte {at:#x}"));
         let is_header = matches!(error, OpenError::Header { .. });
-        assert!(is_header == (at < PAGE) && (is_header || matches!(error, OpenError::Checksum { .. })), "byte {at:#x}: {error}");
+        assert!(
+            is_header == (at < PAGE) && (is_header || matches!(error, OpenError::Checksum { .. })),
+            "byte {at:#x}: {error}"
+        );
         file.as_file().write_all_at(&[bytes[at]], at as u64).expect("written");
     }
     open(file.path()).expect("the file is as before");
@@ -106,7 +109,24 @@ fn a_changed_byte_is_refused() {
 fn a_file_of_another_length_is_refused() {
     let bytes = snapshot_bytes(APPLICATION, true);
     let mut random = Random(8);
-    let mut lengths: Vec<usize> = vec![0, 1, 7, 63, 64, 255, 256, 263, 264, 300, 0x800, PAGE - 1, PAGE, PAGE + 1, bytes.len() - PAGE, bytes.len() - 1];
+    let mut lengths: Vec<usize> = vec![
+        0,
+        1,
+        7,
+        63,
+        64,
+        255,
+        256,
+        263,
+        264,
+        300,
+        0x800,
+        PAGE - 1,
+        PAGE,
+        PAGE + 1,
+        bytes.len() - PAGE,
+        bytes.len() - 1,
+    ];
     lengths.extend((0..200).map(|_| random.below(bytes.len())));
     lengths.extend((PAGE..bytes.len()).step_by(PAGE));
     for length in lengths {
@@ -165,7 +185,8 @@ fn a_resigned_file_with_another_segment_table_is_refused_or_harmless() {
     for order in 0..6 {
         let mut changed = bytes.clone();
         sign(&mut changed, |header| {
-            let at: Vec<usize> = (0..header.segments.len()).filter(|&i| image_kinds.contains(&header.segments[i].kind)).collect();
+            let at: Vec<usize> =
+                (0..header.segments.len()).filter(|&i| image_kinds.contains(&header.segments[i].kind)).collect();
             match order {
                 // The parts trade places: writable first.
                 0 => {
@@ -214,7 +235,12 @@ impl Cells {
         let snapshot = open_bytes(bytes).expect("opens");
         let mut realm = snapshot.new_realm(&RealmOptions::default()).expect("a realm");
         let cage = realm.engine().cage;
-        let mut cells = Cells { all: Vec::new(), by_kind: vec![Vec::new(); Kind::ALL.len()], header: snapshot.header().clone(), sizes: Default::default() };
+        let mut cells = Cells {
+            all: Vec::new(),
+            by_kind: vec![Vec::new(); Kind::ALL.len()],
+            header: snapshot.header().clone(),
+            sizes: Default::default(),
+        };
         for kind in [SegmentKind::Frozen, SegmentKind::Writable] {
             let Some(segment) = snapshot.header().segment(kind) else { continue };
             let mut at = segment.cage_offset;
@@ -231,7 +257,9 @@ impl Cells {
 
     fn file_offset(&self, address: u32) -> usize {
         let inside = |s: &&zjs_engine::image::Segment| {
-            matches!(s.kind, SegmentKind::Frozen | SegmentKind::Writable) && address >= s.cage_offset && u64::from(address - s.cage_offset) < s.bytes
+            matches!(s.kind, SegmentKind::Frozen | SegmentKind::Writable)
+                && address >= s.cage_offset
+                && u64::from(address - s.cage_offset) < s.bytes
         };
         let segment = self.header.segments.iter().find(inside).expect("an image address");
         segment.file_offset as usize + (address - segment.cage_offset) as usize
@@ -246,13 +274,18 @@ fn forge(base: &[u8], cells: &Cells, round: u64, with_code: bool) -> (Vec<u8>, S
     let mut random = Random(round.wrapping_mul(0x1234_5678_9ABC_DEF1) ^ 0x5EED);
     let mut bytes = base.to_vec();
     let is_code = |k: usize| CODE_KINDS.contains(&Kind::ALL[k]);
-    let kinds: Vec<usize> = (0..cells.by_kind.len()).filter(|&k| !cells.by_kind[k].is_empty() && is_code(k) == with_code).collect();
+    let kinds: Vec<usize> =
+        (0..cells.by_kind.len()).filter(|&k| !cells.by_kind[k].is_empty() && is_code(k) == with_code).collect();
     let mut what = String::new();
     for _ in 0..1 + random.below(2) {
         let kind = Kind::ALL[random.pick(&kinds)];
         // Late cells are the application's, which the script runs.
         let list = &cells.by_kind[kind as usize];
-        let cell = if random.below(2) == 0 { list[list.len() - 1 - random.below(list.len().min(40))] } else { random.pick(list) };
+        let cell = if random.below(2) == 0 {
+            list[list.len() - 1 - random.below(list.len().min(40))]
+        } else {
+            random.pick(list)
+        };
         let size = cells.sizes[&cell];
         let info = kind.info();
         let any = random.pick(&cells.all).0;
@@ -265,15 +298,34 @@ fn forge(base: &[u8], cells: &Cells, round: u64, with_code: bool) -> (Vec<u8>, S
             }
             2 => (0, random.below(Kind::ALL.len()) as u64, 1),
             3 => (1 + random.below(3) as u32, random.next() & 0xFF, 1),
-            4 | 5 if kind == Kind::Code && size > 10 => {
-                (8 + 2 * random.below((size as usize - 8) / 2) as u32, if random.below(2) == 0 { random.below(300) as u64 } else { random.next() & 0xFFFF }, 2)
-            }
+            4 | 5 if kind == Kind::Code && size > 10 => (
+                8 + 2 * random.below((size as usize - 8) / 2) as u32,
+                if random.below(2) == 0 { random.below(300) as u64 } else { random.next() & 0xFFFF },
+                2,
+            ),
             6 if size >= 16 && !matches!(info.tail, Tail::Bytes(_) | Tail::Units16(_)) => {
                 let tag = 0xFFF8 + random.below(8) as u64;
                 (8 * (1 + random.below(size as usize / 8 - 1)) as u32, tag << 48 | u64::from(any), 8)
             }
             _ => {
-                let words = [0, 1, 2, 7, 8, 0x40, 0xFFFF, 0x1_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFF8, 0xFFFF_FFFF, u64::from(any), u64::from(any) + 8, random.next() & 0xFFFF_FFFF, random.next() & 0xFF];
+                let words = [
+                    0,
+                    1,
+                    2,
+                    7,
+                    8,
+                    0x40,
+                    0xFFFF,
+                    0x1_0000,
+                    0x7FFF_FFFF,
+                    0x8000_0000,
+                    0xFFFF_FFF8,
+                    0xFFFF_FFFF,
+                    u64::from(any),
+                    u64::from(any) + 8,
+                    random.next() & 0xFFFF_FFFF,
+                    random.next() & 0xFF,
+                ];
                 (4 * random.below((size as usize / 4).min(24)) as u32, random.pick(&words), 4)
             }
         };
@@ -299,7 +351,12 @@ fn try_forged(bytes: &[u8]) -> &'static str {
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let options = RealmOptions { fuel: 2_000_000, memory_bytes_max: 64 << 20, seed: Some(1), ..Default::default() };
         let Ok(mut realm) = snapshot.new_realm(&options) else { return };
-        for script in ["1 + 1", "run()", "run()", "var fresh = { a: 1 }; fresh.b = [1, 2].map(x => x + 1); class X extends Derived {} new X().m(); String(fresh)"] {
+        for script in [
+            "1 + 1",
+            "run()",
+            "run()",
+            "var fresh = { a: 1 }; fresh.b = [1, 2].map(x => x + 1); class X extends Derived {} new X().m(); String(fresh)",
+        ] {
             let _ = realm.eval(script, "use.js");
         }
         realm.engine().collect();

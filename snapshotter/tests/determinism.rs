@@ -64,7 +64,8 @@ fn two_folders_and_two_processes_give_equal_bytes() {
     };
     let host = zjs_snapshotter::host::command_functions;
     let here = zjs_snapshotter::build::build(&options, host(), |_| {}).expect("builds").bytes;
-    let again = std::thread::spawn(move || zjs_snapshotter::build::build(&options, host(), |_| {}).expect("builds").bytes);
+    let again =
+        std::thread::spawn(move || zjs_snapshotter::build::build(&options, host(), |_| {}).expect("builds").bytes);
     assert!(here == again.join().expect("joins"), "two threads");
     assert!(here == build_there(&a, &[]), "library and command");
 }

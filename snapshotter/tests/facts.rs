@@ -25,7 +25,8 @@ fn private_pages(realm: &mut Realm, start: u32, end: u32) -> usize {
 #[test]
 fn bytes_of_the_bare_image() {
     let snapshot = bare();
-    let rows: String = snapshot.header().segments.iter().map(|s| format!("{:<10} {:>8}\n", s.kind.name(), s.bytes)).collect();
+    let rows: String =
+        snapshot.header().segments.iter().map(|s| format!("{:<10} {:>8}\n", s.kind.name(), s.bytes)).collect();
     insta::assert_snapshot!(rows);
 }
 

@@ -39,7 +39,8 @@ fn report(source: &str) -> inspect::Report {
 fn without_numbers(line: &str) -> String {
     let mut out = String::new();
     for word in line.split_whitespace() {
-        let is_number = word.trim_start_matches("0x").chars().all(|c| c.is_ascii_hexdigit()) && word.starts_with(|c: char| c.is_ascii_digit());
+        let is_number = word.trim_start_matches("0x").chars().all(|c| c.is_ascii_hexdigit())
+            && word.starts_with(|c: char| c.is_ascii_digit());
         out.push(' ');
         out.push_str(if is_number { "N" } else { word });
     }
@@ -63,7 +64,11 @@ fn redacted(text: &str) -> String {
             _ => line.to_string(),
         };
         let line = line.as_str();
-        out.push_str(&if is_ours { line.to_string() } else { format!("{}{}", if line.starts_with(' ') { "  " } else { "" }, without_numbers(line)) });
+        out.push_str(&if is_ours {
+            line.to_string()
+        } else {
+            format!("{}{}", if line.starts_with(' ') { "  " } else { "" }, without_numbers(line))
+        });
         out.push('\n');
     }
     out

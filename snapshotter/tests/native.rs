@@ -123,13 +123,18 @@ fn unary_and_immediate_operators_agree() {
         function zero4(a, b) { return (a | 0) * (b | 0) - (a | 0); }
         function zero5(a, b) { return (a | 0) - (a | 0) * (b | 0); }
         function zero6(a, b) { let p = (a | 0) * (b | 0); let q = p + 1; return 1 / p + q; }
+        function zero10(a, b) { a |= 0; b |= 0; return a * b + -a; }
+        function zero11(a, b) { a |= 0; b |= 0; let s = a; s += a * b; s -= b * a; s += (a * b) % 7; return s; }
         function zero7(a, b) { return -(a | 0) + (-(b | 0)); }
         function zero8(a, b) { return ((a | 0) % 3) - 0; }
         function zero9(a, b) { if ((a | 0) * (b | 0) === 0) return 1 / ((a | 0) * 0 + 0); return 2; }";
     all_pairs(
         source,
-        &["neg", "not", "bang", "plus", "inc", "mod1", "mod2", "mod3", "div", "mix", "mix2", "mix3", "loopy", "cond", "undef", "and", "truth", "half", "zero1", "zero2", "zero3", "zero4",
-          "zero5", "zero6", "zero7", "zero8", "zero9"],
+        &[
+            "neg", "not", "bang", "plus", "inc", "mod1", "mod2", "mod3", "div", "mix", "mix2", "mix3", "loopy", "cond",
+            "undef", "and", "truth", "half", "zero1", "zero2", "zero3", "zero4", "zero5", "zero6", "zero7", "zero8",
+            "zero9", "zero10", "zero11",
+        ],
     );
 }
 
@@ -154,7 +159,24 @@ fn calls_recursion_and_changed_callees() {
         let lexical = (a) => a * 2 + 1;
         function useLexical(a) {{ return lexical(a) + lexical(a); }}"
     ));
-    for name in ["fib", "even", "odd", "step", "drive", "deep", "over", "caller", "grow", "outer", "nothing", "useNothing", "thrower", "callThrower", "lexical", "useLexical"] {
+    for name in [
+        "fib",
+        "even",
+        "odd",
+        "step",
+        "drive",
+        "deep",
+        "over",
+        "caller",
+        "grow",
+        "outer",
+        "nothing",
+        "useNothing",
+        "thrower",
+        "callThrower",
+        "lexical",
+        "useLexical",
+    ] {
         native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     assert_eq!(same(&built, "fib(20)"), "Number(6765.0)");
@@ -172,7 +194,10 @@ fn calls_recursion_and_changed_callees() {
     same(&built, "Object.defineProperty(globalThis, 'step', { get() { return () => 7; } , configurable: true });");
     // Errors with complete stacks, from inner frames too.
     let error = same(&built, "callThrower(5)");
-    assert!(error.contains("too big: 6") && error.contains("at thrower") && error.contains("at callThrower"), "{error}");
+    assert!(
+        error.contains("too big: 6") && error.contains("at thrower") && error.contains("at callThrower"),
+        "{error}"
+    );
     same(&built, "try { callThrower(9) } catch (e) { e.stack + '!' }");
     same(&built, "try { callThrower(9) } catch (e) { } callThrower(2)");
 }
@@ -192,9 +217,24 @@ fn exits_inside_nested_calls_go_on_natively() {
         native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     for script in [
-        "top(3, 4, 50)", "top(0, -4, 50)", "top(-0, 4, 20)", "top(1 << 30, 1 << 30, 20)", "top(1e200, 1e200, 9)", "top('3', 4, 50)",
-        "top({ valueOf() { return 3; } }, 4, 50)", "fact(5)", "fact(12)", "fact(15)", "fact(18)", "fact(20)", "fact(25)", "fact(200)",
-        "sum(10)", "sum(2000)", "big(10)", "big(500)",
+        "top(3, 4, 50)",
+        "top(0, -4, 50)",
+        "top(-0, 4, 20)",
+        "top(1 << 30, 1 << 30, 20)",
+        "top(1e200, 1e200, 9)",
+        "top('3', 4, 50)",
+        "top({ valueOf() { return 3; } }, 4, 50)",
+        "fact(5)",
+        "fact(12)",
+        "fact(15)",
+        "fact(18)",
+        "fact(20)",
+        "fact(25)",
+        "fact(200)",
+        "sum(10)",
+        "sum(2000)",
+        "big(10)",
+        "big(500)",
     ] {
         same(&built, &format!("show({script})"));
     }
@@ -247,6 +287,70 @@ fn captured_functions_call_each_other() {
 }
 
 #[test]
+fn assignments_to_globals_and_captured_variables() {
+    let built = snapshot(&format!(
+        "{SHOW}
+        var seed = 1; let lexical = 0.5; const fixed = 3;
+        function random() {{ seed = (seed * 1664525 + 1013904223) % 4294967296; return seed; }}
+        function add(a) {{ lexical = lexical + a; return lexical; }}
+        function later(a) {{ tail = tail + a; return tail; }}
+        let tail = 4;
+        function bad(a) {{ fixed = a; return a + 1; }}
+        var up = function self(n) {{ return n <= 0 ? 0 : 2 + self(n - 1); }};
+        var counter = (function () {{ let n = 0; return function counter(by) {{ n = n + by; return n; }}; }})();
+        function many(n) {{ let s = 0; for (let i = 0; i < n; i++) s = s + random(); return s; }}"
+    ));
+    for name in ["random", "add", "later", "counter", "many", "self"] {
+        native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    for script in [
+        "[random(), random(), seed].join()",
+        "seed = 'x'; show(random())",
+        "many(100) + ' ' + seed",
+        "Object.defineProperty(globalThis, 'seed', { writable: false }); random() + ' ' + seed",
+        "try { fixed = 1 } catch (e) { } [add(1), add(-0), add('s'), lexical].join()",
+        "[counter(1), counter(2.5), counter('!'), counter(1)].join()",
+        "later(3) + tail",
+        "[up(10), up(0.5), up('3'), new up(3) instanceof up].join()",
+        "try { bad(1) } catch (e) { String(e) }",
+    ] {
+        same(&built, script);
+    }
+    let pages = [true, false].map(|native_code| {
+        let mut realm = realm(&built, native_code, &RealmOptions::default());
+        let _ = realm.eval("random(); counter(3); add(4)", "test.js").unwrap();
+        realm.engine().dirty_pages().collect::<Vec<_>>()
+    });
+    assert_eq!(pages[0], pages[1]);
+}
+
+#[test]
+fn exits_at_every_level_of_a_deep_recursion_and_collections_inside() {
+    let built = snapshot(
+        "var end = 0;
+         function weird(n) { return n === 0 ? end : 1 + weird(n - 1); }
+         function leafy(a, b) { return a - b; }
+         function mid(a, b, n) { let s = 0; for (let i = 0; i < n; i++) s = s + leafy(a, b); return s; }",
+    );
+    for name in ["weird", "leafy", "mid"] {
+        native(&built, name).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let collecting = RealmOptions { collect_always: true, ..Default::default() };
+    for options in [RealmOptions::default(), collecting] {
+        same_with(&built, "weird(100)", &options);
+        same_with(&built, "end = 'x'; weird(300).length", &options);
+        same_with(&built, "end = 2 ** 53 - 10; weird(300)", &options);
+        same_with(
+            &built,
+            "end = { valueOf() { return [1, 2, 3].map((x) => 'a' + x).join('').length; } }; weird(30)",
+            &options,
+        );
+        same_with(&built, "mid({ valueOf() { return ('a' + mid(3, 4, 2) + [].concat(1)).length; } }, 7, 20)", &options);
+    }
+    same(&built, "end = 'x'; weird(9000).length");
+}
+
+#[test]
 fn same_input_same_code() {
     let source = "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } function twice(a) { return fib(a) * 2.5 % 3; }";
     assert!(snapshot(source).built.bytes == snapshot(source).built.bytes);
@@ -254,8 +358,10 @@ fn same_input_same_code() {
 
 /// Processor time of this thread so far, so that other work on the machine counts less.
 fn cpu_nanoseconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    text.split_whitespace().next().unwrap().parse().unwrap()
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the result.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 #[test]
@@ -292,9 +398,17 @@ fn timings() {
             realm.eval(script, "test.js").unwrap();
             times[k] = (cpu_nanoseconds() - start) / count;
         }
-        println!("{script:55} native {:7.2} ns  interpreter {:7.2} ns  ({:.1} times)", times[0], times[1], times[1] / times[0]);
+        println!(
+            "{script:55} native {:7.2} ns  interpreter {:7.2} ns  ({:.1} times)",
+            times[0],
+            times[1],
+            times[1] / times[0]
+        );
     }
     for t in &built.built.metadata.templates {
-        println!("{:10} {:5} bytes of bytecode, {:5} native {}", t.name, t.bytecode_bytes, t.native_bytes, t.native_reason);
+        println!(
+            "{:10} {:5} bytes of bytecode, {:5} native {}",
+            t.name, t.bytecode_bytes, t.native_bytes, t.native_reason
+        );
     }
 }

@@ -101,14 +101,79 @@ pub fn supported(op: Opcode) -> bool {
     use Opcode::*;
     matches!(
         op,
-        LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadFunctionEnv | GetEnv
-            | GetEnvChecked | GetGlobal | CallUndefined | Return | ReturnUndefined | Add | Sub | Mul | Div | Mod
-            | Exp | BitAnd | BitOr | BitXor | Shl | Shr | UShr | AddInt | SubInt | MulInt | DivInt | ModInt
-            | BitAndInt | BitOrInt | BitXorInt | ShlInt | ShrInt | UShrInt | Negate | BitNot | Not | ToNumber
-            | ToNumeric | Increment | Decrement | Equal | NotEqual | StrictEqual | StrictNotEqual | Less | LessEqual
-            | Greater | GreaterEqual | Jump | Loop | JumpIfTrue | JumpIfFalse | JumpIfUndefined | JumpIfNotUndefined
-            | JumpIfEqual | JumpIfNotEqual | JumpIfStrictEqual | JumpIfStrictNotEqual | JumpIfLess | JumpIfNotLess
-            | JumpIfLessEqual | JumpIfNotLessEqual | JumpIfGreater | JumpIfNotGreater | JumpIfGreaterEqual
+        LoadUndefined
+            | LoadNull
+            | LoadTrue
+            | LoadFalse
+            | LoadInt
+            | LoadConst
+            | Move
+            | LoadCallee
+            | LoadFunctionEnv
+            | GetEnv
+            | GetEnvChecked
+            | SetEnv
+            | SetEnvChecked
+            | GetGlobal
+            | SetGlobal
+            | CallUndefined
+            | Return
+            | ReturnUndefined
+            | Add
+            | Sub
+            | Mul
+            | Div
+            | Mod
+            | Exp
+            | BitAnd
+            | BitOr
+            | BitXor
+            | Shl
+            | Shr
+            | UShr
+            | AddInt
+            | SubInt
+            | MulInt
+            | DivInt
+            | ModInt
+            | BitAndInt
+            | BitOrInt
+            | BitXorInt
+            | ShlInt
+            | ShrInt
+            | UShrInt
+            | Negate
+            | BitNot
+            | Not
+            | ToNumber
+            | ToNumeric
+            | Increment
+            | Decrement
+            | Equal
+            | NotEqual
+            | StrictEqual
+            | StrictNotEqual
+            | Less
+            | LessEqual
+            | Greater
+            | GreaterEqual
+            | Jump
+            | Loop
+            | JumpIfTrue
+            | JumpIfFalse
+            | JumpIfUndefined
+            | JumpIfNotUndefined
+            | JumpIfEqual
+            | JumpIfNotEqual
+            | JumpIfStrictEqual
+            | JumpIfStrictNotEqual
+            | JumpIfLess
+            | JumpIfNotLess
+            | JumpIfLessEqual
+            | JumpIfNotLessEqual
+            | JumpIfGreater
+            | JumpIfNotGreater
+            | JumpIfGreaterEqual
             | JumpIfNotGreaterEqual
     )
 }
@@ -119,8 +184,25 @@ pub fn is_work(op: Opcode) -> bool {
     supported(op)
         && !matches!(
             op,
-            LoadUndefined | LoadNull | LoadTrue | LoadFalse | LoadInt | LoadConst | Move | LoadFunctionEnv | GetEnv
-                | GetEnvChecked | GetGlobal | CallUndefined | Return | ReturnUndefined | Jump
+            LoadUndefined
+                | LoadNull
+                | LoadTrue
+                | LoadFalse
+                | LoadInt
+                | LoadConst
+                | Move
+                | LoadCallee
+                | LoadFunctionEnv
+                | GetEnv
+                | GetEnvChecked
+                | SetEnv
+                | SetEnvChecked
+                | GetGlobal
+                | SetGlobal
+                | CallUndefined
+                | Return
+                | ReturnUndefined
+                | Jump
         )
 }
 

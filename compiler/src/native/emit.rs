@@ -16,7 +16,7 @@ use cranelift_module::{FuncId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use zjs_engine::bytecode::opcode::Opcode;
-use zjs_engine::cage::STACK_END;
+use zjs_engine::cage::{PAGE_BYTES, STACK_END};
 use zjs_engine::interp::native as run;
 use zjs_engine::interp::{CALLEE, HEADER_BYTES};
 use zjs_engine::value::{CANONICAL_NAN, TAG_INT, TAG_OBJECT, Value as Js};
@@ -146,7 +146,12 @@ impl Emitter {
     }
 
     /// A function reference whose relocation names the call.
-    fn call_site(&mut self, func: &mut cranelift_codegen::ir::Function, callee: Callee, row: Option<[u32; 3]>) -> Result<FuncRef, String> {
+    fn call_site(
+        &mut self,
+        func: &mut cranelift_codegen::ir::Function,
+        callee: Callee,
+        row: Option<[u32; 3]>,
+    ) -> Result<FuncRef, String> {
         let (target, signature) = self.variants[&callee].clone();
         let name = format!("s{}", self.sites.len());
         self.sites.push(Site { target, row });
@@ -157,7 +162,14 @@ impl Emitter {
     }
 
     /// The function that the engine calls: checks the parameters in the frame and picks a variant.
-    pub fn entry(&mut self, world: &World, function: &Function, me: usize, live: &[usize], body: Option<&Body>) -> Result<(), String> {
+    pub fn entry(
+        &mut self,
+        world: &World,
+        function: &Function,
+        me: usize,
+        live: &[usize],
+        body: Option<&Body>,
+    ) -> Result<(), String> {
         let mut signature = Signature::new(CallConv::SystemV);
         for _ in 0..3 {
             signature.params.push(AbiParam::new(I64));
@@ -179,7 +191,8 @@ impl Emitter {
         let fp = b.ins().uextend(I64, fp);
         let frame = b.ins().iadd(base, fp);
         let not_now = b.create_block();
-        let uses_environment = body.is_some_and(|b| b.insts.iter().any(|i| i.op == Opcode::LoadFunctionEnv));
+        let uses_environment =
+            body.is_some_and(|b| b.insts.iter().any(|i| matches!(i.op, Opcode::LoadFunctionEnv | Opcode::LoadCallee)));
         if let (true, Some(closure)) = (uses_environment, function.closure) {
             let callee = b.ins().load(I64, flags(), frame, -(CALLEE as i32));
             let expected = constant(&mut b, closure);
@@ -261,7 +274,14 @@ impl Emitter {
         self.module.define_function(id, &mut context).map_err(|e| format!("{e:?}"))
     }
 
-    fn enter(&mut self, world: &World, b: &mut FunctionBuilder, callee: Callee, leading: [Value; 3], arguments: &[Value]) -> Result<(), String> {
+    fn enter(
+        &mut self,
+        world: &World,
+        b: &mut FunctionBuilder,
+        callee: Callee,
+        leading: [Value; 3],
+        arguments: &[Value],
+    ) -> Result<(), String> {
         let reference = self.call_site(b.func, callee, None)?;
         let all: Vec<Value> = leading.iter().chain(arguments).copied().collect();
         let call = b.ins().call(reference, &all);
@@ -672,7 +692,8 @@ impl Code<'_, '_> {
             Return::Double => (run::LEAVE_DOUBLE, F64),
             Return::Boxed => (run::LEAVE_BOXED, I64),
         };
-        let results = self.call_engine(index, &[self.context, self.position, fuel, pc, frame], &[I64; 5], &[value_type, I64]);
+        let results =
+            self.call_engine(index, &[self.context, self.position, fuel, pc, frame], &[I64; 5], &[value_type, I64]);
         let (value, fuel) = (results[0], results[1]);
         match self.result {
             Return::Int(low, high) if (low, high) != (-LIMIT, LIMIT) => {
@@ -749,7 +770,7 @@ impl Code<'_, '_> {
         let next = &body.blocks[block].next;
         let destination = inst.reg(0);
         match inst.op {
-            LoadUndefined | LoadNull | LoadFunctionEnv => {}
+            LoadUndefined | LoadNull | LoadCallee | LoadFunctionEnv => {}
             LoadTrue | LoadFalse => {
                 let v = self.constant(u64::from(inst.op == LoadTrue));
                 self.define(destination, Type::Bool, v);
@@ -799,6 +820,22 @@ impl Code<'_, '_> {
                     }
                     self.define(destination, Type::Boxed, v);
                 }
+            }
+            SetGlobal | SetEnv | SetEnvChecked => {
+                let Some((slot, source)) = stored_slot(world, self.me, inst, &self.state) else {
+                    return Err("slot".into());
+                };
+                let base = self.b.ins().get_pinned_reg(I64);
+                if inst.op != SetEnv {
+                    let old = self.b.ins().load(I64, flags(), base, slot.address as i32);
+                    let hole = self.compare(IntCC::UnsignedGreaterThanOrEqual, old, Js::HOLE.0);
+                    self.leave_if(i, hole);
+                }
+                let v = self.boxed(source, self.state[source]);
+                let dirty = self.b.ins().load(I64, flags(), self.context, run::CONTEXT_DIRTY);
+                let one = self.b.ins().iconst(I8, 1);
+                self.b.ins().store(flags(), one, dirty, (slot.address / PAGE_BYTES) as i32);
+                self.b.ins().store(flags(), v, base, slot.address as i32);
             }
             CallUndefined => self.call(i, inst, &after, &live_of)?,
             Return | ReturnUndefined => {
@@ -1044,8 +1081,11 @@ impl Code<'_, '_> {
     fn arithmetic(&mut self, i: usize, operator: Operator, a: Operand, b: Operand, destination: usize, t: Type) {
         let v = if t == Type::Double {
             self.double_arithmetic(operator, a, b)
-        } else if let (Operator::Add | Operator::Sub | Operator::Mul | Operator::Mod, Operand::Int(x, al, ah), Operand::Int(y, bl, bh)) =
-            (operator, a, b)
+        } else if let (
+            Operator::Add | Operator::Sub | Operator::Mul | Operator::Mod,
+            Operand::Int(x, al, ah),
+            Operand::Int(y, bl, bh),
+        ) = (operator, a, b)
         {
             self.int_arithmetic(i, operator, (x, al, ah), (y, bl, bh))
         } else {
@@ -1180,6 +1220,8 @@ impl Code<'_, '_> {
         let mut state = self.state.clone();
         let (world, live) = (self.world, self.live);
         let live_of = |f: usize| live[f].clone();
+        // Registers written on the way: a guard there may fail because theirs is -0.
+        let mut written = Vec::new();
         for j in i..body.insts.len().min(i + LOOK_AHEAD) {
             let inst = &body.insts[j];
             if j > i {
@@ -1187,11 +1229,13 @@ impl Code<'_, '_> {
                     return true;
                 }
                 let reads = |k: usize| {
-                    inst.op.operands().get(k) == Some(&zjs_engine::bytecode::opcode::Operand::R) && inst.reg(k) == destination
+                    inst.op.operands().get(k) == Some(&zjs_engine::bytecode::opcode::Operand::R)
+                        && inst.reg(k) == destination
                 };
                 let other_is_strict = |k: usize, code: &Self| {
                     matches!(state[inst.reg(k)], Type::Int(..))
                         && inst.reg(k) != destination
+                        && !written.contains(&inst.reg(k))
                         && !code.unsigned_zeros.contains(&(inst.reg(k), j))
                 };
                 let harmless = match operator(inst.op) {
@@ -1212,7 +1256,9 @@ impl Code<'_, '_> {
                     let dies = overwritten || {
                         let ends_here = body.blocks.iter().find(|b| b.end == j + 1);
                         match ends_here {
-                            Some(block) => block.next.iter().all(|&n| !body.live[body.blocks[n].first].has(destination)),
+                            Some(block) => {
+                                block.next.iter().all(|&n| !body.live[body.blocks[n].first].has(destination))
+                            }
                             None => !body.live[j + 1].has(destination),
                         }
                     };
@@ -1230,8 +1276,11 @@ impl Code<'_, '_> {
             if step(world, self.me, inst, &mut state, &live_of) != Flow::Next {
                 return true;
             }
-            if j > i && inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W) && inst.reg(0) == destination {
-                return true;
+            if j > i && inst.op.operands().first() == Some(&zjs_engine::bytecode::opcode::Operand::W) {
+                if inst.reg(0) == destination {
+                    return true;
+                }
+                written.push(inst.reg(0));
             }
         }
         true
@@ -1268,7 +1317,13 @@ impl Code<'_, '_> {
         v
     }
 
-    fn call(&mut self, i: usize, inst: &Inst, after: &[Type], live_of: &dyn Fn(usize) -> Vec<usize>) -> Result<(), String> {
+    fn call(
+        &mut self,
+        i: usize,
+        inst: &Inst,
+        after: &[Type],
+        live_of: &dyn Fn(usize) -> Vec<usize>,
+    ) -> Result<(), String> {
         let world = self.world;
         let Some(callee) = resolve_call(world, inst, &self.state, live_of) else { return Err("call".into()) };
         let base = inst.reg(1);

@@ -38,6 +38,8 @@ pub struct Slot {
     pub address: u32,
     /// What it is in the image.
     pub value: u64,
+    /// Assignments may store there, as long as it holds no hole.
+    pub writable: bool,
 }
 
 /// A function that may be compiled, and what the heap says about it.
@@ -111,6 +113,8 @@ pub fn references(code: &[u16], registers: usize) -> (Vec<u16>, Vec<(u16, u16)>)
         for inst in &body.insts {
             match inst.op {
                 Opcode::GetGlobal => globals.push(inst.reg(1) as u16),
+                Opcode::SetGlobal => globals.push(inst.reg(0) as u16),
+                Opcode::SetEnv | Opcode::SetEnvChecked => captured.push((inst.reg(1) as u16, inst.reg(2) as u16)),
                 Opcode::GetEnv | Opcode::GetEnvChecked => captured.push((inst.reg(2) as u16, inst.reg(3) as u16)),
                 _ => {}
             }
@@ -124,6 +128,7 @@ pub(crate) trait Facts {
     fn constant(&self, function: usize, index: usize) -> Const;
     fn global(&self, function: usize, index: usize) -> Option<Slot>;
     fn environment(&self, function: usize) -> Option<u64>;
+    fn own_closure(&self, function: usize) -> Option<u64>;
     fn environment_slot(&self, function: usize, hops: usize, slot: usize) -> Option<Slot>;
     /// The function that a closure value belongs to, if it is compiled.
     fn closure(&self, value: u64) -> Option<usize>;
@@ -147,6 +152,10 @@ impl Facts for World<'_> {
 
     fn global(&self, function: usize, index: usize) -> Option<Slot> {
         self.functions[function].globals.get(&(index as u16)).copied()
+    }
+
+    fn own_closure(&self, function: usize) -> Option<u64> {
+        self.functions[function].closure
     }
 
     fn environment(&self, function: usize) -> Option<u64> {
@@ -220,7 +229,8 @@ pub fn compile(functions: &[Function], closures: &BTreeMap<u64, usize>) -> Resul
     }
     let live: Vec<Vec<usize>> =
         functions.iter().zip(&bodies).map(|(f, b)| b.as_ref().map_or(Vec::new(), |b| live_parameters(f, b))).collect();
-    let variants = (0..functions.len()).map(|i| [bodies[i].is_some(), bodies[i].is_some() && !live[i].is_empty()]).collect();
+    let variants =
+        (0..functions.len()).map(|i| [bodies[i].is_some(), bodies[i].is_some() && !live[i].is_empty()]).collect();
     let mut world = World { functions, closures, variants, results: Vec::new() };
     let analyses = loop {
         let analyses = solve(&mut world, &bodies, &live);

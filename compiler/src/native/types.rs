@@ -53,7 +53,8 @@ impl Type {
     pub fn widen(self, new: Type) -> Type {
         let (Type::Int(low, high), Type::Int(new_low, new_high)) = (self, new) else { return new };
         let low = if new_low < low { LOW_STEPS.into_iter().find(|&s| s <= new_low).unwrap_or(-LIMIT) } else { low };
-        let high = if new_high > high { HIGH_STEPS.into_iter().find(|&s| s >= new_high).unwrap_or(LIMIT) } else { high };
+        let high =
+            if new_high > high { HIGH_STEPS.into_iter().find(|&s| s >= new_high).unwrap_or(LIMIT) } else { high };
         Type::Int(low, high)
     }
 
@@ -305,7 +306,12 @@ pub struct Analysis {
 }
 
 /// The call at `inst`, if it can be made natively: callee and its closure.
-pub fn resolve_call(facts: &dyn Facts, inst: &Inst, state: &[Type], live: &dyn Fn(usize) -> Vec<usize>) -> Option<Callee> {
+pub fn resolve_call(
+    facts: &dyn Facts,
+    inst: &Inst,
+    state: &[Type],
+    live: &dyn Fn(usize) -> Vec<usize>,
+) -> Option<Callee> {
     let base = inst.reg(1);
     let Type::Const(bits) = state[base + 4] else { return None };
     let function = facts.closure(bits)?;
@@ -339,12 +345,16 @@ pub fn step(facts: &dyn Facts, me: usize, inst: &Inst, state: &mut [Type], live:
             Const::Other => None,
         },
         Move => Some(state[inst.reg(1)]),
+        LoadCallee => facts.own_closure(me).map(Type::Const),
         LoadFunctionEnv => facts.environment(me).map(Type::Const),
         GetEnv | GetEnvChecked => match state[inst.reg(1)] {
             Type::Const(_) => facts.environment_slot(me, inst.reg(2), inst.reg(3)).map(|slot| slot_type(facts, slot)),
             _ => None,
         },
         GetGlobal => facts.global(me, inst.reg(1)).map(|slot| slot_type(facts, slot)),
+        SetGlobal | SetEnv | SetEnvChecked => {
+            return if stored_slot(facts, me, inst, state).is_some() { Flow::Next } else { Flow::Leave };
+        }
         CallUndefined => match resolve_call(facts, inst, state, live) {
             Some(callee) => match facts.result(callee) {
                 Some(result) => Some(result.as_type()),
@@ -411,6 +421,17 @@ pub fn step(facts: &dyn Facts, me: usize, inst: &Inst, state: &mut [Type], live:
     }
 }
 
+/// Where a SetGlobal, SetEnv or SetEnvChecked stores, and the register that it stores.
+pub fn stored_slot(facts: &dyn Facts, me: usize, inst: &Inst, state: &[Type]) -> Option<(super::Slot, usize)> {
+    let (slot, source) = if inst.op == Opcode::SetGlobal {
+        (facts.global(me, inst.reg(0))?, inst.reg(1))
+    } else {
+        let Type::Const(_) = state[inst.reg(0)] else { return None };
+        (facts.environment_slot(me, inst.reg(1), inst.reg(2))?, inst.reg(3))
+    };
+    (slot.writable && state[source] != Type::Unset).then_some((slot, source))
+}
+
 fn slot_type(facts: &dyn Facts, slot: super::Slot) -> Type {
     if facts.closure(slot.value).is_some() { Type::Const(slot.value) } else { Type::Boxed }
 }
@@ -442,7 +463,13 @@ fn refine(state: &mut [Type], condition: Condition, a: usize, b: usize, holds: b
         Equal => ((al.max(bl), ah.min(bh)), (al.max(bl), ah.min(bh))),
         NotEqual => {
             let cut = |(low, high): (i64, i64), (c, d): (i64, i64)| {
-                if c == d && low == c { (low + 1, high) } else if c == d && high == c { (low, high - 1) } else { (low, high) }
+                if c == d && low == c {
+                    (low + 1, high)
+                } else if c == d && high == c {
+                    (low, high - 1)
+                } else {
+                    (low, high)
+                }
             };
             (cut((al, ah), (bl, bh)), cut((bl, bh), (al, ah)))
         }
@@ -465,7 +492,13 @@ pub fn on_edge(inst: &Inst, state: &[Type], edge: usize) -> Vec<Type> {
 }
 
 /// Runs the analysis of one variant.
-pub fn analyze(facts: &dyn Facts, me: usize, body: &Body, entry: Vec<Type>, live: &dyn Fn(usize) -> Vec<usize>) -> Analysis {
+pub fn analyze(
+    facts: &dyn Facts,
+    me: usize,
+    body: &Body,
+    entry: Vec<Type>,
+    live: &dyn Fn(usize) -> Vec<usize>,
+) -> Analysis {
     let mut analysis = Analysis { entry: vec![None; body.blocks.len()], ..Default::default() };
     let mut visits = vec![0u32; body.blocks.len()];
     let mut work = std::collections::BTreeSet::new();
@@ -545,7 +578,9 @@ fn reason(inst: &Inst, state: &[Type]) -> String {
             Type::Const(_) => "calls a function with arguments that it is not compiled for".into(),
             _ => "calls a function that is not known at build time".into(),
         },
+        Opcode::SetGlobal => "assigns a global that does not exist at build time or is constant".into(),
         Opcode::GetGlobal => "reads a global that does not exist at build time".into(),
+        Opcode::LoadFunctionEnv | Opcode::LoadCallee => "has not exactly one closure at build time".into(),
         Opcode::LoadConst => "uses a string or BigInt constant".into(),
         op => format!("{} on operands that are no numbers", op.name()),
     }

@@ -62,10 +62,44 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     realm.install_methods(
         prototype,
         &[
-            AT, CONCAT, COPY_WITHIN, ENTRIES, EVERY, FILL, FILTER, FIND, FIND_INDEX, FIND_LAST, FIND_LAST_INDEX, FLAT,
-            FLAT_MAP, FOR_EACH, INCLUDES, INDEX_OF, JOIN, KEYS, LAST_INDEX_OF, MAP, POP, PUSH, REDUCE, REDUCE_RIGHT,
-            REVERSE, SHIFT, SLICE, SOME, SORT, SPLICE, TO_LOCALE_STRING, TO_REVERSED, TO_SORTED, TO_SPLICED, TO_STRING,
-            UNSHIFT, VALUES, WITH,
+            AT,
+            CONCAT,
+            COPY_WITHIN,
+            ENTRIES,
+            EVERY,
+            FILL,
+            FILTER,
+            FIND,
+            FIND_INDEX,
+            FIND_LAST,
+            FIND_LAST_INDEX,
+            FLAT,
+            FLAT_MAP,
+            FOR_EACH,
+            INCLUDES,
+            INDEX_OF,
+            JOIN,
+            KEYS,
+            LAST_INDEX_OF,
+            MAP,
+            POP,
+            PUSH,
+            REDUCE,
+            REDUCE_RIGHT,
+            REVERSE,
+            SHIFT,
+            SLICE,
+            SOME,
+            SORT,
+            SPLICE,
+            TO_LOCALE_STRING,
+            TO_REVERSED,
+            TO_SORTED,
+            TO_SPLICED,
+            TO_STRING,
+            UNSHIFT,
+            VALUES,
+            WITH,
         ],
     )?;
     let values = realm.get_name(prototype, Name::values)?;
@@ -75,8 +109,22 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     // Array.prototype [ @@unscopables ] (23.1.3.41)
     let list = realm.new_object_with_prototype(Ref::NULL)?;
     for name in [
-        "at", "copyWithin", "entries", "fill", "find", "findIndex", "findLast", "findLastIndex", "flat", "flatMap",
-        "includes", "keys", "toReversed", "toSorted", "toSpliced", "values",
+        "at",
+        "copyWithin",
+        "entries",
+        "fill",
+        "find",
+        "findIndex",
+        "findLast",
+        "findLastIndex",
+        "flat",
+        "flatMap",
+        "includes",
+        "keys",
+        "toReversed",
+        "toSorted",
+        "toSpliced",
+        "values",
     ] {
         let key = realm.key(name)?;
         realm.create_data_property_or_throw(list, key, Value::TRUE)?;
@@ -119,10 +167,12 @@ fn from(realm: &mut Realm, args: Args) -> Completion {
     let method = realm.get_method(items, key)?;
     let constructs = realm.is_constructor(args.this);
     if !method.is_undefined() {
-        let target = if constructs { realm.construct(args.this, &[], args.this)?.as_ref() } else { realm.new_array()? };
+        let target =
+            if constructs { realm.construct(args.this, &[], args.this)?.as_ref() } else { realm.new_array()? };
         let mut index = 0u32;
         realm.for_each_value_with_method(items, method, |realm, value| {
-            let value = if mapping { realm.call(mapper, this_arg, &[value, Value::number(f64::from(index))])? } else { value };
+            let value =
+                if mapping { realm.call(mapper, this_arg, &[value, Value::number(f64::from(index))])? } else { value };
             realm.create_data_property_or_throw(target, Key::Index(index), value)?;
             index += 1;
             Ok(())
@@ -228,12 +278,17 @@ fn walk(realm: &mut Realm, args: Args) -> Completion<Walk> {
 
 impl Walk {
     /// Calls `each` for every index that is there, ascending, until it says stop.
-    fn run(&self, realm: &mut Realm, mut each: impl FnMut(&mut Realm, f64, Value, Value) -> Completion<bool>) -> Completion<()> {
+    fn run(
+        &self,
+        realm: &mut Realm,
+        mut each: impl FnMut(&mut Realm, f64, Value, Value) -> Completion<bool>,
+    ) -> Completion<()> {
         let mut k = 0.0;
         while k < self.length {
             realm.charge(1)?;
             if let Some(value) = realm.get_if_present(self.object, k)? {
-                let result = realm.call(self.callback, self.this_arg, &[value, Value::number(k), Value::object(self.object)])?;
+                let result =
+                    realm.call(self.callback, self.this_arg, &[value, Value::number(k), Value::object(self.object)])?;
                 if each(realm, k, value, result)? {
                     break;
                 }
@@ -251,7 +306,8 @@ impl Walk {
             let k = if backwards { self.length - 1.0 - n } else { n };
             let key = realm.index_key(k)?;
             let value = realm.get(self.object, key)?;
-            let result = realm.call(self.callback, self.this_arg, &[value, Value::number(k), Value::object(self.object)])?;
+            let result =
+                realm.call(self.callback, self.this_arg, &[value, Value::number(k), Value::object(self.object)])?;
             if realm.to_boolean(result) {
                 return Ok(Some((k, value)));
             }
@@ -556,7 +612,8 @@ impl Realm {
         match self.get_own_quiet(array, key) {
             Some(own) if own.is_accessor() => {
                 let getter = self.cage.r(own.value.as_ref(), 4);
-                !getter.is_null() && self.cage.is(getter, Kind::NativeFunction)
+                !getter.is_null()
+                    && self.cage.is(getter, Kind::NativeFunction)
                     && self.cage.u32(getter, crate::objects::function::BUILTIN) == function::SPECIES
             }
             _ => false,

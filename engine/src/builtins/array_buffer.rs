@@ -112,7 +112,8 @@ impl Realm {
             self.cage.set(store, 4, bytes);
         } else {
             // Room for more of the same, so that growing step by step stays linear.
-            let room = (u64::from(capacity) * 2).clamp(u64::from(bytes), u64::from(self.cage.u32(buffer, MAX_BYTE_LENGTH)).max(u64::from(bytes)));
+            let room = (u64::from(capacity) * 2)
+                .clamp(u64::from(bytes), u64::from(self.cage.u32(buffer, MAX_BYTE_LENGTH)).max(u64::from(bytes)));
             let grown = self.new_buffer_store(room as u32)?;
             self.cage.copy(store.0 + BYTES, grown.0 + BYTES, old);
             self.cage.set(grown, 4, bytes);
@@ -169,7 +170,9 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
 fn this_buffer(realm: &mut Realm, value: Value, shared: bool, method: &str) -> Completion<Ref> {
     let class = if shared { "SharedArrayBuffer" } else { "ArrayBuffer" };
     match value.to_object_ref() {
-        Some(object) if realm.cage.is(object, Kind::ArrayBuffer) && realm.is_shared_buffer(object) == shared => Ok(object),
+        Some(object) if realm.cage.is(object, Kind::ArrayBuffer) && realm.is_shared_buffer(object) == shared => {
+            Ok(object)
+        }
         _ => {
             let text = realm.describe(value);
             Err(realm.throw_type(&format!("Method {class}.prototype.{method} called on incompatible receiver {text}")))
@@ -234,7 +237,11 @@ fn max_byte_length(realm: &mut Realm, args: Args) -> Completion {
     if realm.is_detached(buffer) {
         return Ok(Value::ZERO);
     }
-    number(if realm.is_fixed_length(buffer) { realm.buffer_length(buffer) } else { realm.cage.u32(buffer, MAX_BYTE_LENGTH) })
+    number(if realm.is_fixed_length(buffer) {
+        realm.buffer_length(buffer)
+    } else {
+        realm.cage.u32(buffer, MAX_BYTE_LENGTH)
+    })
 }
 
 /// get ArrayBuffer.prototype.resizable (25.1.6.5)
@@ -392,7 +399,11 @@ fn growable(realm: &mut Realm, args: Args) -> Completion {
 /// get SharedArrayBuffer.prototype.maxByteLength (25.2.5.5)
 fn shared_max_byte_length(realm: &mut Realm, args: Args) -> Completion {
     let buffer = this_buffer(realm, args.this, true, "maxByteLength")?;
-    number(if realm.is_fixed_length(buffer) { realm.buffer_length(buffer) } else { realm.cage.u32(buffer, MAX_BYTE_LENGTH) })
+    number(if realm.is_fixed_length(buffer) {
+        realm.buffer_length(buffer)
+    } else {
+        realm.cage.u32(buffer, MAX_BYTE_LENGTH)
+    })
 }
 
 /// SharedArrayBuffer.prototype.slice (25.2.5.6)

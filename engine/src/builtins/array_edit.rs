@@ -414,7 +414,13 @@ pub fn splice(realm: &mut Realm, args: Args) -> Completion {
 }
 
 /// SortIndexedProperties (23.1.3.30.1): a `Values` cell of the sorted present (or all) elements and their number.
-fn sorted_list(realm: &mut Realm, object: Ref, length: f64, comparator: Value, skip_holes: bool) -> Completion<(Ref, u32)> {
+fn sorted_list(
+    realm: &mut Realm,
+    object: Ref,
+    length: f64,
+    comparator: Value,
+    skip_holes: bool,
+) -> Completion<(Ref, u32)> {
     if length > 100_000_000.0 {
         return Err(realm.throw_range("Invalid array length"));
     }

@@ -78,7 +78,11 @@ impl Realm {
             1 => ResumeMode::Throw,
             _ => ResumeMode::Return,
         };
-        Some(Request { mode, value: Value(self.cage.get(request, 16)), promise: Value(self.cage.get(request, 24)).as_ref() })
+        Some(Request {
+            mode,
+            value: Value(self.cage.get(request, 16)),
+            promise: Value(self.cage.get(request, 24)).as_ref(),
+        })
     }
 
     /// Takes the first request from the queue.
@@ -147,7 +151,9 @@ impl Realm {
                 ResumeMode::Next => self.complete_request(generator, Ok(Value::UNDEFINED), true)?,
                 ResumeMode::Throw => self.complete_request(generator, Err(request.value), true)?,
                 ResumeMode::Return => match self.promise_resolve_intrinsic(request.value) {
-                    Ok(promise) => return self.subscribe(promise, ReactionKind::AsyncGeneratorReturn, Value::object(generator)),
+                    Ok(promise) => {
+                        return self.subscribe(promise, ReactionKind::AsyncGeneratorReturn, Value::object(generator));
+                    }
                     Err(Throw) => {
                         let reason = self.take_exception()?;
                         self.complete_request(generator, Err(reason), true)?;
@@ -160,12 +166,22 @@ impl Realm {
     }
 
     /// What the coroutine awaited is settled.
-    pub(crate) fn async_generator_continue(&mut self, generator: Ref, mode: ResumeMode, value: Value) -> Completion<()> {
+    pub(crate) fn async_generator_continue(
+        &mut self,
+        generator: Ref,
+        mode: ResumeMode,
+        value: Value,
+    ) -> Completion<()> {
         self.async_generator_run(generator, mode, value)
     }
 
     /// The value of a return request is settled (the closures of AsyncGeneratorAwaitReturn).
-    pub(crate) fn async_generator_return_settled(&mut self, generator: Ref, value: Value, rejected: bool) -> Completion<()> {
+    pub(crate) fn async_generator_return_settled(
+        &mut self,
+        generator: Ref,
+        value: Value,
+        rejected: bool,
+    ) -> Completion<()> {
         self.complete_request(generator, if rejected { Err(value) } else { Ok(value) }, true)?;
         self.drain_requests(generator)
     }
@@ -175,7 +191,8 @@ impl Realm {
         let promise = self.new_promise(Intrinsic::PromisePrototype)?;
         let generator = match this.to_object_ref() {
             Some(object)
-                if self.cage.is(object, Kind::Generator) && self.coroutine_suspension(object) == Suspension::AsyncGenerator =>
+                if self.cage.is(object, Kind::Generator)
+                    && self.coroutine_suspension(object) == Suspension::AsyncGenerator =>
             {
                 object
             }
@@ -290,7 +307,13 @@ fn continuation(realm: &mut Realm, result: Value, promise: Ref, iterator: Value,
 
 impl Realm {
     /// The reaction of `continuation`: unwrap, or closeIterator.
-    pub(crate) fn async_from_sync_settled(&mut self, done: Value, promise: Value, value: Value, rejected: bool) -> Completion<()> {
+    pub(crate) fn async_from_sync_settled(
+        &mut self,
+        done: Value,
+        promise: Value,
+        value: Value,
+        rejected: bool,
+    ) -> Completion<()> {
         let promise = promise.as_ref();
         if !rejected {
             let result = self.new_iterator_result(value, done.is_true())?;

@@ -53,7 +53,9 @@ fn access(realm: &mut Realm, args: Args, waitable: bool) -> Completion<(Ref, Ele
 
 /// RevalidateAtomicAccess (25.4.3.4): the element's address.
 fn address(realm: &mut Realm, array: Ref, index: u32) -> Completion<u32> {
-    let Some(length) = realm.typed_array_length(array) else { return Err(realm.throw_out_of_bounds("Atomics operation")) };
+    let Some(length) = realm.typed_array_length(array) else {
+        return Err(realm.throw_out_of_bounds("Atomics operation"));
+    };
     if index >= length {
         return Err(realm.throw_range("Invalid atomic access index"));
     }

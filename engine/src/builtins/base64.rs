@@ -227,7 +227,9 @@ fn from_hex(realm: &mut Realm, args: Args) -> Completion {
 /// ValidateUint8Array (23.3.3.1)
 fn this_bytes(realm: &mut Realm, args: Args) -> Completion<Ref> {
     match args.this.to_object_ref() {
-        Some(array) if realm.cage.is(array, Kind::TypedArray) && realm.element_type(array) == ElementType::Uint8 => Ok(array),
+        Some(array) if realm.cage.is(array, Kind::TypedArray) && realm.element_type(array) == ElementType::Uint8 => {
+            Ok(array)
+        }
         _ => Err(realm.throw_type("this is not a Uint8Array")),
     }
 }

@@ -185,7 +185,10 @@ impl Realm {
             let parsed = number_parse::string_to_bigint(&view);
             self.charge(1 + (units / 512).saturating_mul(units / 512))?;
             return match parsed {
-                Some(value) => Ok(finish(self, if value.bits() > big::MAX_BITS { Err(BigIntError::TooBig) } else { Ok(value) })?.as_ref()),
+                Some(value) => {
+                    Ok(finish(self, if value.bits() > big::MAX_BITS { Err(BigIntError::TooBig) } else { Ok(value) })?
+                        .as_ref())
+                }
                 None => {
                     let text = self.string_text(primitive.as_ref())?;
                     Err(self.throw_syntax(&format!("Cannot convert {text} to a BigInt")))

@@ -76,8 +76,20 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     realm.install_methods(
         prototype,
         &[
-            SET_ADD, SET_CLEAR, SET_DELETE, SET_ENTRIES, SET_FOR_EACH, SET_HAS, SET_VALUES, SET_UNION, SET_INTERSECTION,
-            SET_DIFFERENCE, SET_SYMMETRIC_DIFFERENCE, SET_IS_SUBSET_OF, SET_IS_SUPERSET_OF, SET_IS_DISJOINT_FROM,
+            SET_ADD,
+            SET_CLEAR,
+            SET_DELETE,
+            SET_ENTRIES,
+            SET_FOR_EACH,
+            SET_HAS,
+            SET_VALUES,
+            SET_UNION,
+            SET_INTERSECTION,
+            SET_DIFFERENCE,
+            SET_SYMMETRIC_DIFFERENCE,
+            SET_IS_SUBSET_OF,
+            SET_IS_SUPERSET_OF,
+            SET_IS_DISJOINT_FROM,
         ],
     )?;
     realm.install_getter(prototype, "size", SET_SIZE)?;

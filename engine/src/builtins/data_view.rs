@@ -168,7 +168,13 @@ fn byte_offset(realm: &mut Realm, args: Args) -> Completion {
 }
 
 /// Address of the element at `index`, checked against the current length.
-fn element_address(realm: &mut Realm, view: Ref, index: f64, element_type: ElementType, method: &str) -> Completion<u32> {
+fn element_address(
+    realm: &mut Realm,
+    view: Ref,
+    index: f64,
+    element_type: ElementType,
+    method: &str,
+) -> Completion<u32> {
     let Some(length) = view_length(realm, view) else { return Err(throw_out_of_bounds(realm, method)) };
     if index + f64::from(element_type.bytes()) > f64::from(length) {
         return Err(realm.throw_range("Offset is outside the bounds of the DataView"));

@@ -317,8 +317,7 @@ fn set_parts(realm: &mut Realm, args: Args, local: bool, first: Part, most: usiz
         }
     }
     let day = if first <= Part::Date { make_day(all[0], all[1], all[2]) } else { time::day(t) as f64 };
-    let in_day =
-        if first <= Part::Date { time::time_within_day(t) } else { make_time(all[3], all[4], all[5], all[6]) };
+    let in_day = if first <= Part::Date { time::time_within_day(t) } else { make_time(all[3], all[4], all[5], all[6]) };
     finish_set(realm, args, make_date(day, in_day), local)
 }
 

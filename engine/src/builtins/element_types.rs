@@ -162,6 +162,9 @@ mod tests {
     #[test]
     fn clamped_bytes_round_to_even() {
         let clamp = |n| number_to_raw(Uint8Clamped, n);
-        assert_eq!([clamp(0.5), clamp(1.5), clamp(254.5), clamp(300.0), clamp(-1.0), clamp(f64::NAN)], [0, 2, 254, 255, 0, 0]);
+        assert_eq!(
+            [clamp(0.5), clamp(1.5), clamp(254.5), clamp(300.0), clamp(-1.0), clamp(f64::NAN)],
+            [0, 2, 254, 255, 0, 0]
+        );
     }
 }

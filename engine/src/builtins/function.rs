@@ -111,7 +111,8 @@ fn dynamic_function(realm: &mut Realm, args: Args, prefix: &str, fallback: Intri
         }
     };
     // Parameters and body must be complete each on their own: neither may close the other's bracket.
-    let checks = [format!("({prefix} anonymous(\n) {{\n{body}\n}})"), format!("({prefix} anonymous({parameters}\n) {{\n}})")];
+    let checks =
+        [format!("({prefix} anonymous(\n) {{\n{body}\n}})"), format!("({prefix} anonymous({parameters}\n) {{\n}})")];
     for check in checks {
         realm.compile_source(&check, "<anonymous>", &SourceKind::DynamicFunction)?;
     }

@@ -134,7 +134,13 @@ impl Realm {
     }
 
     /// Defines an accessor under `key`; `setter` 0 means none (module 0, row 0 is no setter).
-    pub(crate) fn install_accessor(&mut self, object: Ref, key: Key, getter: u32, setter: Option<u32>) -> Completion<()> {
+    pub(crate) fn install_accessor(
+        &mut self,
+        object: Ref,
+        key: Key,
+        getter: u32,
+        setter: Option<u32>,
+    ) -> Completion<()> {
         let getter = self.new_native_function(getter, Value::UNDEFINED)?;
         let setter = match setter {
             Some(number) => Value::object(self.new_native_function(number, Value::UNDEFINED)?),

@@ -62,7 +62,8 @@ const COMPLETED: i32 = 3;
 
 pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     let prototype = realm.intrinsic(Intrinsic::IteratorPrototype);
-    let constructor = realm.install_constructor(ITERATOR, prototype, Intrinsic::Iterator, Intrinsic::IteratorPrototype)?;
+    let constructor =
+        realm.install_constructor(ITERATOR, prototype, Intrinsic::Iterator, Intrinsic::IteratorPrototype)?;
     realm.install_methods(constructor, &[FROM, CONCAT])?;
     realm.install_methods(
         prototype,
@@ -144,7 +145,13 @@ fn set_field(realm: &mut Realm, state: Ref, at: u32, value: Value) {
 }
 
 /// A new helper of this sort.
-fn new_helper(realm: &mut Realm, sort: u32, (iterator, next): (Value, Value), function: Value, count: Value) -> Completion {
+fn new_helper(
+    realm: &mut Realm,
+    sort: u32,
+    (iterator, next): (Value, Value),
+    function: Value,
+    count: Value,
+) -> Completion {
     let state = realm.new_values(7, Value::UNDEFINED)?;
     for (at, value) in
         [(ITERATOR_AT, iterator), (NEXT_AT, next), (FUNCTION, function), (COUNT, count), (STATUS, Value::int(START))]
@@ -402,7 +409,8 @@ fn step_concat(realm: &mut Realm, state: Ref) -> Completion<Option<Value>> {
             return Ok(None);
         }
         count_up(realm, state);
-        let (method, item) = (Value(realm.cage.get(list, 8 + 16 * position)), Value(realm.cage.get(list, 16 + 16 * position)));
+        let (method, item) =
+            (Value(realm.cage.get(list, 8 + 16 * position)), Value(realm.cage.get(list, 16 + 16 * position)));
         let (inner, next) = realm.get_iterator_from_method(item, method)?;
         set_field(realm, state, INNER, inner);
         set_field(realm, state, INNER_NEXT, next);
@@ -608,4 +616,3 @@ fn to_array(realm: &mut Realm, args: Args) -> Completion {
     }
     Ok(Value::object(array))
 }
-

@@ -87,7 +87,10 @@ impl Realm {
                 let length = if cage.is(object, Kind::TypedArray) {
                     match self.typed_array_length(object) {
                         Some(length) => f64::from(length),
-                        None => return Err(self.throw_type("Cannot perform %ArrayIteratorPrototype%.next on a detached ArrayBuffer")),
+                        None => {
+                            return Err(self
+                                .throw_type("Cannot perform %ArrayIteratorPrototype%.next on a detached ArrayBuffer"));
+                        }
                     }
                 } else {
                     self.length_of(object)?
@@ -133,7 +136,10 @@ impl Realm {
                 let view = self.view(string)?;
                 let first = view.at(index as usize);
                 let mut end = index + 1;
-                if (0xD800..0xDC00).contains(&first) && end < length && (0xDC00..0xE000).contains(&view.at(end as usize)) {
+                if (0xD800..0xDC00).contains(&first)
+                    && end < length
+                    && (0xDC00..0xE000).contains(&view.at(end as usize))
+                {
                     end += 1;
                 }
                 cage.set(cell, 32, end);

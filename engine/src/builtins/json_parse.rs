@@ -362,8 +362,7 @@ impl<S: Source> Parser<S> {
             }
         }
         if is_integer && self.at - digits_start <= 9 {
-            let magnitude =
-                (digits_start..self.at).fold(0, |n, i| n * 10 + i32::from(self.source.unit(i)) - 0x30);
+            let magnitude = (digits_start..self.at).fold(0, |n, i| n * 10 + i32::from(self.source.unit(i)) - 0x30);
             if !(negative && magnitude == 0) {
                 return Ok(Value::int(if negative { -magnitude } else { magnitude }));
             }
@@ -486,4 +485,3 @@ fn store(realm: &mut Realm, cell: Ref, key: Option<Key>, value: Value) -> Comple
         Some(key) => realm.create_data_property_or_throw(cell, key, value),
     }
 }
-

@@ -300,7 +300,8 @@ impl Writer {
     fn throw_circular(&mut self, realm: &mut Realm, key: Key, object: Ref) -> crate::realm::Throw {
         let start = self.open.iter().position(|open| open.cell == object.0).unwrap_or(0);
         let path: Vec<(u32, Key)> = self.open[start..].iter().map(|open| (open.cell, open.key)).collect();
-        let mut message = String::from("Converting circular structure to JSON\n    --> starting at object with constructor ");
+        let mut message =
+            String::from("Converting circular structure to JSON\n    --> starting at object with constructor ");
         message.push_str(&constructor_text(realm, object));
         let shown = path.len() - 1;
         for (i, &(cell, key)) in path.iter().enumerate().skip(1) {

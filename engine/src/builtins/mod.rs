@@ -128,26 +128,26 @@ pub(crate) use builtin_table;
 
 /// The tables by module number (the number in each `builtin_table!`).
 pub static MODULES: &[&[Builtin]] = &[
-    object::TABLE,      // 0
-    function::TABLE,    // 1
-    array::TABLE,       // 2
-    error::TABLE,       // 3
-    global::TABLE,      // 4
-    iterators::TABLE,   // 5
-    promise::TABLE,     // 6
-    collections::TABLE, // 7
-    proxy::TABLE,       // 8
-    typed_array::TABLE, // 9
-    regexp::TABLE,      // 10
-    bigint::TABLE,      // 11
-    console::TABLE,     // 12
-    modules::TABLE,     // 13
-    string::TABLE,      // 14
-    number::TABLE,      // 15
-    math::TABLE,        // 16
-    symbol::TABLE,      // 17
-    date::TABLE,        // 18
-    json_parse::TABLE,  // 19
+    object::TABLE,           // 0
+    function::TABLE,         // 1
+    array::TABLE,            // 2
+    error::TABLE,            // 3
+    global::TABLE,           // 4
+    iterators::TABLE,        // 5
+    promise::TABLE,          // 6
+    collections::TABLE,      // 7
+    proxy::TABLE,            // 8
+    typed_array::TABLE,      // 9
+    regexp::TABLE,           // 10
+    bigint::TABLE,           // 11
+    console::TABLE,          // 12
+    modules::TABLE,          // 13
+    string::TABLE,           // 14
+    number::TABLE,           // 15
+    math::TABLE,             // 16
+    symbol::TABLE,           // 17
+    date::TABLE,             // 18
+    json_parse::TABLE,       // 19
     array_buffer::TABLE,     // 20
     data_view::TABLE,        // 21
     async_generator::TABLE,  // 22

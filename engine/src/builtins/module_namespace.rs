@@ -15,7 +15,8 @@ impl Realm {
         let names = self.new_collection(Kind::Set, Ref::NULL)?;
         self.exported_names(module, names, true, &mut Vec::new())?;
         let table = self.cage.r(names, 16);
-        let mut sorted: Vec<u32> = (0..self.cage.u32(table, 8)).map(|entry| self.map_key(table, entry).as_ref().0).collect();
+        let mut sorted: Vec<u32> =
+            (0..self.cage.u32(table, 8)).map(|entry| self.map_key(table, entry).as_ref().0).collect();
         sorted.sort_by(|&a, &b| self.view_flat(Ref(a)).compare(self.view_flat(Ref(b))));
         // The names stay alive in `names` while the map is filled.
         let map = self.new_collection(Kind::Map, Ref::NULL)?;
@@ -39,7 +40,13 @@ impl Realm {
     }
 
     /// GetExportedNames (16.2.1.7.2.1), into a Set.
-    fn exported_names(&mut self, module: Ref, names: Ref, with_default: bool, visited: &mut Vec<u32>) -> Completion<()> {
+    fn exported_names(
+        &mut self,
+        module: Ref,
+        names: Ref,
+        with_default: bool,
+        visited: &mut Vec<u32>,
+    ) -> Completion<()> {
         self.check_native_stack()?;
         if visited.contains(&module.0) {
             return Ok(());
@@ -107,7 +114,12 @@ impl Realm {
     }
 
     /// [[DefineOwnProperty]] (10.4.6.6)
-    pub(crate) fn namespace_define_own_property(&mut self, namespace: Ref, key: Key, d: &Descriptor) -> Completion<bool> {
+    pub(crate) fn namespace_define_own_property(
+        &mut self,
+        namespace: Ref,
+        key: Key,
+        d: &Descriptor,
+    ) -> Completion<bool> {
         let name = self.namespace_key(key)?;
         if self.cage.is(name, Kind::Symbol) {
             return self.ordinary_define_own_property(namespace, key, d);

@@ -443,7 +443,8 @@ impl Realm {
             self.cage.set(environment, 16 + 8 * slot.as_int() as u32, reference.0);
         }
         for i in 0..self.rows(module, FUNCTIONS, 2) {
-            let (slot, number) = (self.item(module, FUNCTIONS, 2 * i).as_int(), self.item(module, FUNCTIONS, 2 * i + 1).as_int());
+            let (slot, number) =
+                (self.item(module, FUNCTIONS, 2 * i).as_int(), self.item(module, FUNCTIONS, 2 * i + 1).as_int());
             let template = self.item(module, TEMPLATES, number as u32).as_ref();
             let function = self.new_closure(template, Value::cell(environment), 0)?;
             self.cage.set(environment, 16 + 8 * slot as u32, function.0);
@@ -472,7 +473,9 @@ impl Realm {
         let specifier = self.string_text(self.item(module, REQUESTS, 3 * request).as_ref())?;
         let name = if name.is_string() { self.string_text(name.as_ref())? } else { "*".into() };
         Err(self.throw_syntax(&match resolution {
-            Resolution::Missing => format!("The requested module '{specifier}' does not provide an export named '{name}'"),
+            Resolution::Missing => {
+                format!("The requested module '{specifier}' does not provide an export named '{name}'")
+            }
             _ => format!("The requested module '{specifier}' contains conflicting star exports for name '{name}'"),
         }))
     }
@@ -630,7 +633,10 @@ impl Realm {
 
     fn async_parents(&self, module: Ref) -> Vec<u32> {
         let Some(parents) = self.field(module, PARENTS).to_object_ref() else { return Vec::new() };
-        (0..self.array_length(parents)).filter_map(|i| self.stored_element(parents, i)).map(|own| own.value.as_ref().0).collect()
+        (0..self.array_length(parents))
+            .filter_map(|i| self.stored_element(parents, i))
+            .map(|own| own.value.as_ref().0)
+            .collect()
     }
 
     /// IncrementModuleAsyncEvaluationCount (9.6.3)
@@ -718,7 +724,8 @@ impl Realm {
                 continue;
             }
             let awaits = self.field(ancestor, AWAITS).is_true();
-            let result = if awaits { self.execute_async_module(ancestor) } else { self.execute_module(ancestor).map(|_| ()) };
+            let result =
+                if awaits { self.execute_async_module(ancestor) } else { self.execute_module(ancestor).map(|_| ()) };
             match result {
                 Ok(()) if awaits => {}
                 Ok(()) => self.finish_async_module(ancestor)?,

@@ -47,7 +47,8 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     ] {
         realm.install_constant(constructor, name, Value::number(value))?;
     }
-    realm.install_methods(prototype, &[TO_EXPONENTIAL, TO_FIXED, TO_LOCALE_STRING, TO_PRECISION, TO_STRING, VALUE_OF])?;
+    realm
+        .install_methods(prototype, &[TO_EXPONENTIAL, TO_FIXED, TO_LOCALE_STRING, TO_PRECISION, TO_STRING, VALUE_OF])?;
     // Number.parseFloat and Number.parseInt are the global functions themselves (21.1.2.12, 21.1.2.13).
     for number in [PARSE_FLOAT, PARSE_INT] {
         let function = Value::object(realm.new_native_function(number, Value::UNDEFINED)?);
@@ -59,7 +60,13 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     realm.install_methods(
         global,
         &[
-            GLOBAL_IS_FINITE, GLOBAL_IS_NAN, DECODE_URI, DECODE_URI_COMPONENT, ENCODE_URI, ENCODE_URI_COMPONENT, ESCAPE,
+            GLOBAL_IS_FINITE,
+            GLOBAL_IS_NAN,
+            DECODE_URI,
+            DECODE_URI_COMPONENT,
+            ENCODE_URI,
+            ENCODE_URI_COMPONENT,
+            ESCAPE,
             UNESCAPE,
         ],
     )

@@ -93,10 +93,13 @@ impl Realm {
     /// Only termination or memory.
     pub fn resolve_promise(&mut self, promise: Ref, resolution: Value) -> Completion<()> {
         if resolution == Value::object(promise) {
-            let error = self.new_error(Intrinsic::TypeErrorPrototype, "Chaining cycle detected for promise #<Promise>")?;
+            let error =
+                self.new_error(Intrinsic::TypeErrorPrototype, "Chaining cycle detected for promise #<Promise>")?;
             return self.reject_promise(promise, Value::object(error));
         }
-        let Some(thenable) = resolution.to_object_ref() else { return self.settle_promise(promise, FULFILLED, resolution) };
+        let Some(thenable) = resolution.to_object_ref() else {
+            return self.settle_promise(promise, FULFILLED, resolution);
+        };
         let then = match self.get_name(thenable, Name::then) {
             Ok(then) => then,
             Err(Throw) => {
@@ -145,7 +148,10 @@ impl Realm {
         for i in 0..count {
             let reaction = Value(self.cage.get(reactions, 8 + 8 * i));
             if reaction.is_cell() {
-                self.jobs.push(Job { kind: JobKind::Reaction, values: [reaction, result, Value::boolean(state == REJECTED)] });
+                self.jobs.push(Job {
+                    kind: JobKind::Reaction,
+                    values: [reaction, result, Value::boolean(state == REJECTED)],
+                });
             }
         }
         Ok(())
@@ -189,7 +195,13 @@ impl Realm {
     ///
     /// # Errors
     /// Out of memory.
-    pub(crate) fn subscribe_with(&mut self, promise: Ref, kind: ReactionKind, first: Value, result: Value) -> Completion<()> {
+    pub(crate) fn subscribe_with(
+        &mut self,
+        promise: Ref,
+        kind: ReactionKind,
+        first: Value,
+        result: Value,
+    ) -> Completion<()> {
         self.add_reaction(promise, [Value::int(kind as i32), first, Value::UNDEFINED, result])
     }
 
@@ -313,7 +325,13 @@ impl Realm {
     }
 
     /// PerformPromiseThen (27.2.5.4.1) with a capability value (object, cell or undefined).
-    pub(crate) fn perform_then(&mut self, promise: Ref, on_fulfilled: Value, on_rejected: Value, capability: Value) -> Completion<()> {
+    pub(crate) fn perform_then(
+        &mut self,
+        promise: Ref,
+        on_fulfilled: Value,
+        on_rejected: Value,
+        capability: Value,
+    ) -> Completion<()> {
         self.add_reaction(promise, [Value::int(ReactionKind::Then as i32), on_fulfilled, on_rejected, capability])
     }
 }
@@ -402,7 +420,9 @@ fn then(realm: &mut Realm, args: Args) -> Completion {
         Some(object) if realm.cage.is(object, Kind::Promise) => object,
         _ => {
             let text = realm.describe(args.this);
-            return Err(realm.throw_type(&format!("Method Promise.prototype.then called on incompatible receiver {text}")));
+            return Err(
+                realm.throw_type(&format!("Method Promise.prototype.then called on incompatible receiver {text}"))
+            );
         }
     };
     let constructor = realm.species_constructor(promise, Intrinsic::Promise)?;
@@ -603,7 +623,8 @@ fn element_function(realm: &mut Realm, shared: Ref, called: Ref, index: i32, rej
 fn element(realm: &mut Realm, args: Args) -> Completion {
     let cell = data(realm, args);
     let part = |at: u32| Value(realm.cage.get(cell, at));
-    let (shared, called, index, rejected) = (part(8).as_ref(), part(16).as_ref(), part(24).as_int(), part(32).is_true());
+    let (shared, called, index, rejected) =
+        (part(8).as_ref(), part(16).as_ref(), part(24).as_int(), part(32).is_true());
     if Value(realm.cage.get(called, 8)).is_true() {
         return Ok(Value::UNDEFINED);
     }

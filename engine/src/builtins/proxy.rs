@@ -259,7 +259,12 @@ impl Realm {
     }
 
     /// IsCompatiblePropertyDescriptor (10.1.6.2)
-    fn is_compatible_descriptor(&mut self, extensible: bool, d: &Descriptor, own: Option<OwnProperty>) -> Completion<bool> {
+    fn is_compatible_descriptor(
+        &mut self,
+        extensible: bool,
+        d: &Descriptor,
+        own: Option<OwnProperty>,
+    ) -> Completion<bool> {
         match own {
             None => Ok(extensible),
             Some(own) => self.is_compatible_change(own, d),

@@ -8,9 +8,19 @@ pub(super) fn install(realm: &mut Realm) -> Completion<()> {
     realm.install_methods(
         reflect,
         &[
-            REFLECT_APPLY, REFLECT_CONSTRUCT, REFLECT_DEFINE_PROPERTY, REFLECT_DELETE_PROPERTY, REFLECT_GET,
-            REFLECT_GET_OWN_PROPERTY_DESCRIPTOR, REFLECT_GET_PROTOTYPE_OF, REFLECT_HAS, REFLECT_IS_EXTENSIBLE,
-            REFLECT_OWN_KEYS, REFLECT_PREVENT_EXTENSIONS, REFLECT_SET, REFLECT_SET_PROTOTYPE_OF,
+            REFLECT_APPLY,
+            REFLECT_CONSTRUCT,
+            REFLECT_DEFINE_PROPERTY,
+            REFLECT_DELETE_PROPERTY,
+            REFLECT_GET,
+            REFLECT_GET_OWN_PROPERTY_DESCRIPTOR,
+            REFLECT_GET_PROTOTYPE_OF,
+            REFLECT_HAS,
+            REFLECT_IS_EXTENSIBLE,
+            REFLECT_OWN_KEYS,
+            REFLECT_PREVENT_EXTENSIONS,
+            REFLECT_SET,
+            REFLECT_SET_PROTOTYPE_OF,
         ],
     )?;
     realm.install_tag(reflect, "Reflect")?;

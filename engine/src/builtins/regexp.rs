@@ -346,9 +346,9 @@ fn source(realm: &mut Realm, args: Args) -> Completion {
 fn to_string(realm: &mut Realm, args: Args) -> Completion {
     let Some(object) = args.this.to_object_ref() else {
         let text = realm.describe(args.this);
-        return Err(realm.throw_type(&format!(
-            "Method RegExp.prototype.toString called on incompatible receiver {text}"
-        )));
+        return Err(
+            realm.throw_type(&format!("Method RegExp.prototype.toString called on incompatible receiver {text}"))
+        );
     };
     let mut out = TextBuilder::new();
     out.push_ascii("/");

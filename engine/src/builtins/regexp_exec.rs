@@ -32,9 +32,7 @@ pub(super) fn this_regexp(realm: &mut Realm, args: Args, method: &str) -> Comple
         Some(object) if realm.cage.is(object, Kind::RegExp) => Ok(object),
         _ => {
             let text = realm.describe(args.this);
-            Err(realm.throw_type(&format!(
-                "Method RegExp.prototype.{method} called on incompatible receiver {text}"
-            )))
+            Err(realm.throw_type(&format!("Method RegExp.prototype.{method} called on incompatible receiver {text}")))
         }
     }
 }
@@ -45,9 +43,7 @@ pub(super) fn this_object(realm: &mut Realm, args: Args, method: &str) -> Comple
         Some(object) => Ok(object),
         None => {
             let text = realm.describe(args.this);
-            Err(realm.throw_type(&format!(
-                "Method RegExp.prototype.{method} called on incompatible receiver {text}"
-            )))
+            Err(realm.throw_type(&format!("Method RegExp.prototype.{method} called on incompatible receiver {text}")))
         }
     }
 }

@@ -127,7 +127,8 @@ fn substitute_objects(
     let mut out = TextBuilder::new();
     let view = realm.view(template)?;
     let count = realm.array_length(list) as usize - 1;
-    let element = |realm: &Realm, n: usize| realm.stored_element(list, n as u32).map_or(Value::UNDEFINED, |own| own.value);
+    let element =
+        |realm: &Realm, n: usize| realm.stored_element(list, n as u32).map_or(Value::UNDEFINED, |own| own.value);
     let matched = element(realm, 0).as_ref();
     let matched_length = realm.string_len(matched) as usize;
     let mut at = 0;
@@ -291,7 +292,8 @@ fn substitute_captures(
     while let Some(found) = template.find(StrView::Latin1(b"$"), at) {
         out.push_view(template.slice(at, found));
         at = found;
-        let is_name = !program.group_names().is_empty() && at + 1 < template.len() && template.at(at + 1) == u16::from(b'<');
+        let is_name =
+            !program.group_names().is_empty() && at + 1 < template.len() && template.at(at + 1) == u16::from(b'<');
         if is_name && let Some(end) = template.find(StrView::Latin1(b">"), at + 2) {
             let name = template.slice(at + 2, end);
             let group = program.group_names().iter().find(|group| name.equals(StrView::Utf16(&group.name)));

@@ -12,9 +12,9 @@ use crate::strings::StrView;
 fn search_string(realm: &mut Realm, args: Args, method: &str) -> Completion<Ref> {
     let value = args.get(realm, 0);
     if super::regexp::is_regexp(realm, value)? {
-        return Err(realm.throw_type(&format!(
-            "First argument to String.prototype.{method} must not be a regular expression"
-        )));
+        return Err(
+            realm.throw_type(&format!("First argument to String.prototype.{method} must not be a regular expression"))
+        );
     }
     realm.to_string(value)
 }
@@ -261,7 +261,9 @@ pub(super) fn substitute_one(out: &mut TextBuilder, template: StrView, at: usize
         Ok(b'$') => out.push(next),
         Ok(b'&') => out.push_view(matched.subject.slice(matched.start, matched.end)),
         Ok(b'`') => out.push_view(matched.subject.slice(0, matched.start)),
-        Ok(b'\'') => out.push_view(matched.subject.slice(matched.end.min(matched.subject.len()), matched.subject.len())),
+        Ok(b'\'') => {
+            out.push_view(matched.subject.slice(matched.end.min(matched.subject.len()), matched.subject.len()))
+        }
         Ok(b'0'..=b'9') => return substitute_group(out, template, at, matched),
         _ => {
             out.push(u16::from(b'$'));
@@ -337,4 +339,3 @@ pub(super) fn split(realm: &mut Realm, args: Args) -> Completion {
     realm.array_push(array, Value::string(part))?;
     Ok(Value::object(array))
 }
-

@@ -93,7 +93,12 @@ pub(crate) fn install(realm: &mut Realm) -> Completion<()> {
     let prototype = realm.new_plain_prototype()?;
     let constructor = realm.new_native_function(TYPED_ARRAY, Value::UNDEFINED)?;
     realm.define_data(constructor, realm.key_for(Name::prototype), Value::object(prototype), 0)?;
-    realm.define_data(prototype, realm.key_for(Name::constructor), Value::object(constructor), crate::shapes::HIDDEN)?;
+    realm.define_data(
+        prototype,
+        realm.key_for(Name::constructor),
+        Value::object(constructor),
+        crate::shapes::HIDDEN,
+    )?;
     realm.set_intrinsic(Intrinsic::TypedArray, Value::object(constructor));
     realm.set_intrinsic(Intrinsic::TypedArrayPrototype, Value::object(prototype));
     realm.install_methods(constructor, &[FROM, OF])?;
@@ -234,7 +239,13 @@ impl Realm {
     }
 
     /// [[Set]] (10.4.5.6) for canonical numeric keys; `None`: go on as for an ordinary object.
-    pub(crate) fn typed_array_set(&mut self, array: Ref, key: Key, value: Value, receiver: Value) -> Completion<Option<bool>> {
+    pub(crate) fn typed_array_set(
+        &mut self,
+        array: Ref,
+        key: Key,
+        value: Value,
+        receiver: Value,
+    ) -> Completion<Option<bool>> {
         let index = match key {
             Key::Index(index) => index,
             // No such index is valid: the value is converted and dropped.
@@ -276,7 +287,14 @@ impl Realm {
     }
 
     /// A typed array cell over part of a buffer.
-    fn new_typed_array_cell(&mut self, element_type: ElementType, prototype: Ref, buffer: Ref, offset: u32, length: u32) -> Completion<Ref> {
+    fn new_typed_array_cell(
+        &mut self,
+        element_type: ElementType,
+        prototype: Ref,
+        buffer: Ref,
+        offset: u32,
+        length: u32,
+    ) -> Completion<Ref> {
         let cell = self.new_object_of(Kind::TypedArray, prototype)?;
         self.cage.init(cell.0 + BUFFER, buffer.0);
         self.cage.init(cell.0 + OFFSET, offset);
@@ -321,7 +339,12 @@ impl Realm {
     }
 
     /// TypedArrayCreateFromConstructor (23.2.4.2); `length` is given where the only argument is a length.
-    pub(crate) fn typed_array_create(&mut self, constructor: Value, args: &[Value], length: Option<f64>) -> Completion<Ref> {
+    pub(crate) fn typed_array_create(
+        &mut self,
+        constructor: Value,
+        args: &[Value],
+        length: Option<f64>,
+    ) -> Completion<Ref> {
         let made = self.construct(constructor, args, constructor)?;
         let (array, have) = self.validate_typed_array(made, "%TypedArray%")?;
         if length.is_some_and(|length| f64::from(have) < length) {
@@ -331,7 +354,12 @@ impl Realm {
     }
 
     /// TypedArraySpeciesCreate (23.2.4.1)
-    pub(crate) fn typed_array_species_create(&mut self, exemplar: Ref, args: &[Value], length: Option<f64>) -> Completion<Ref> {
+    pub(crate) fn typed_array_species_create(
+        &mut self,
+        exemplar: Ref,
+        args: &[Value],
+        length: Option<f64>,
+    ) -> Completion<Ref> {
         let element_type = self.element_type(exemplar);
         let constructor = self.species_constructor(exemplar, CLASSES[element_type as usize].1)?;
         let made = self.typed_array_create(constructor, args, length)?;
@@ -351,7 +379,12 @@ impl Realm {
     }
 
     /// Copies `count` elements with conversion; the ranges must not overlap and both arrays must be in bounds.
-    pub(crate) fn copy_converted(&mut self, from: (ElementType, u32), to: (ElementType, u32), count: u32) -> Completion<()> {
+    pub(crate) fn copy_converted(
+        &mut self,
+        from: (ElementType, u32),
+        to: (ElementType, u32),
+        count: u32,
+    ) -> Completion<()> {
         let (from_size, to_size) = (from.0.bytes(), to.0.bytes());
         for i in 0..count {
             self.charge(1)?;
@@ -411,7 +444,13 @@ fn from_typed_array(realm: &mut Realm, element_type: ElementType, prototype: Ref
 }
 
 /// InitializeTypedArrayFromArrayBuffer (23.2.5.1.3)
-fn from_buffer(realm: &mut Realm, element_type: ElementType, prototype: Ref, buffer: Ref, args: Args) -> Completion<Ref> {
+fn from_buffer(
+    realm: &mut Realm,
+    element_type: ElementType,
+    prototype: Ref,
+    buffer: Ref,
+    args: Args,
+) -> Completion<Ref> {
     let size = f64::from(element_type.bytes());
     let name = lookup(INT8_ARRAY + element_type as u32).name;
     let offset = realm.to_index(args.get(realm, 1))?;

@@ -390,7 +390,8 @@ fn reverse_into(realm: &mut Realm, from: Ref, to: Ref, length: u32) {
     let (source, target) = (realm.typed_array_bytes(from), realm.typed_array_bytes(to));
     for i in 0..length.div_ceil(2) {
         let j = length - 1 - i;
-        let (low, high) = (realm.read_raw(element_type, source + i * size), realm.read_raw(element_type, source + j * size));
+        let (low, high) =
+            (realm.read_raw(element_type, source + i * size), realm.read_raw(element_type, source + j * size));
         realm.write_raw(element_type, target + i * size, high);
         realm.write_raw(element_type, target + j * size, low);
     }

@@ -197,7 +197,8 @@ pub fn finalization_registry(realm: &mut Realm, args: Args) -> Completion {
 
 /// FinalizationRegistry.prototype.register (26.2.3.2)
 pub fn register(realm: &mut Realm, args: Args) -> Completion {
-    let registry = realm.this_of_kind(args.this, Kind::FinalizationRegistry, "FinalizationRegistry.prototype.register")?;
+    let registry =
+        realm.this_of_kind(args.this, Kind::FinalizationRegistry, "FinalizationRegistry.prototype.register")?;
     let (target, held, token) = (args.get(realm, 0), args.get(realm, 1), args.get(realm, 2));
     if !realm.can_be_held_weakly(target) {
         return Err(realm.throw_type("FinalizationRegistry.prototype.register: invalid target"));

@@ -68,10 +68,7 @@ pub enum Constant {
     /// A nested function: index into [`CompiledScript::functions`].
     Function(u32),
     /// The strings of a tagged template; `None` where a cooked string is undefined.
-    TemplateObject {
-        cooked: Box<[Option<JsStr>]>,
-        raw: Box<[JsStr]>,
-    },
+    TemplateObject { cooked: Box<[Option<JsStr>]>, raw: Box<[JsStr]> },
     /// Names of an environment's slots, for direct eval and debuggers.
     ScopeInfo(Rc<ScopeInfo>),
 }
@@ -229,11 +226,7 @@ pub enum ExportEntry {
     /// `export_name` is the module's own variable in this slot of its environment.
     Local { export_name: JsStr, slot: u16 },
     /// `export { x as y } from "..."`, also for imported names that are exported again.
-    Indirect {
-        export_name: JsStr,
-        request: u32,
-        name: ImportName,
-    },
+    Indirect { export_name: JsStr, request: u32, name: ImportName },
     /// `export * from "..."`.
     Star { request: u32 },
 }
@@ -313,10 +306,5 @@ pub trait SourceCompiler: Send + Sync {
     ///
     /// # Errors
     /// Every early error of the source; see [`CompileError`].
-    fn compile(
-        &self,
-        source: &str,
-        name: &str,
-        kind: &SourceKind,
-    ) -> Result<CompiledScript, CompileError>;
+    fn compile(&self, source: &str, name: &str, kind: &SourceKind) -> Result<CompiledScript, CompileError>;
 }

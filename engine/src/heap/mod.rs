@@ -233,11 +233,7 @@ impl Heap {
 
     fn limit_of(&self, index: usize, class: usize) -> u32 {
         let start = self.block_start(index);
-        if self.bump_end[class] == start + BLOCK_BYTES {
-            self.bump[class] - start
-        } else {
-            self.blocks[index].limit
-        }
+        if self.bump_end[class] == start + BLOCK_BYTES { self.bump[class] - start } else { self.blocks[index].limit }
     }
 
     /// The live cell that contains `address`, if any. Interior addresses count.

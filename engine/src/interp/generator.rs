@@ -192,7 +192,9 @@ impl Realm {
 
     /// `Yield`: saves the frame; returns what the dispatch loop hands to the resumer.
     pub(crate) fn suspend_yield(&mut self, fp: u32, pc: u32, value: Value, delegate: bool) -> Completion {
-        let Some(coroutine) = self.frame_coroutine(fp) else { return Err(self.throw_type("yield outside of a generator")) };
+        let Some(coroutine) = self.frame_coroutine(fp) else {
+            return Err(self.throw_type("yield outside of a generator"));
+        };
         self.save_frame(coroutine, fp, pc)?;
         self.set_generator_state(coroutine, state::SUSPENDED_YIELD);
         if delegate || self.coroutine_suspension(coroutine) == Suspension::AsyncGenerator {
@@ -203,7 +205,9 @@ impl Realm {
 
     /// `Await`: saves the frame and subscribes to the promise.
     pub(crate) fn suspend_await(&mut self, fp: u32, pc: u32, value: Value) -> Completion {
-        let Some(coroutine) = self.frame_coroutine(fp) else { return Err(self.throw_type("await outside of an async function")) };
+        let Some(coroutine) = self.frame_coroutine(fp) else {
+            return Err(self.throw_type("await outside of an async function"));
+        };
         let promise = self.promise_resolve_intrinsic(value)?;
         self.save_frame(coroutine, fp, pc)?;
         self.set_generator_state(coroutine, state::AWAITING);
@@ -238,7 +242,12 @@ impl Realm {
     /// TypeError for a running generator; whatever its body throws.
     pub fn generator_resume(&mut self, this: Value, mode: ResumeMode, value: Value, method: &str) -> Completion {
         let generator = match this.to_object_ref() {
-            Some(object) if self.cage.is(object, Kind::Generator) && self.coroutine_suspension(object) == Suspension::Generator => object,
+            Some(object)
+                if self.cage.is(object, Kind::Generator)
+                    && self.coroutine_suspension(object) == Suspension::Generator =>
+            {
+                object
+            }
             _ => {
                 let text = self.describe(this);
                 return Err(self.throw_type(&format!("{method} method called on incompatible receiver {text}")));

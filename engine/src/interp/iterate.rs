@@ -138,7 +138,11 @@ impl Realm {
         }
         let iterator_key = self.symbol(Sym::Iterator);
         let shape = self.cage.r(array, SHAPE);
-        let own = if shape == self.intrinsic(Intrinsic::ArrayShape) { Ok(None) } else { self.shape_lookup(shape, iterator_key) };
+        let own = if shape == self.intrinsic(Intrinsic::ArrayShape) {
+            Ok(None)
+        } else {
+            self.shape_lookup(shape, iterator_key)
+        };
         matches!(own, Ok(None)) && self.array_iterator_is_intact()
     }
 
@@ -263,7 +267,11 @@ impl Realm {
             {
                 let index = cage.u32(cell, 32);
                 let elements = cage.r(object, ELEMENTS);
-                if index < cage.u32(object, 16) && !elements.is_null() && index < cage.u32(elements, 8) && !cage.is(elements, Kind::ElementsSparse) {
+                if index < cage.u32(object, 16)
+                    && !elements.is_null()
+                    && index < cage.u32(elements, 8)
+                    && !cage.is(elements, Kind::ElementsSparse)
+                {
                     let value = self.dense_get(elements, index);
                     if !value.is_hole() {
                         cage.set(cell, 32, index + 1);
@@ -429,7 +437,11 @@ impl Realm {
     ///
     /// # Errors
     /// Whatever iterating or `each` throws.
-    pub fn for_each_value(&mut self, iterable: Value, mut each: impl FnMut(&mut Realm, Value) -> Completion<()>) -> Completion<()> {
+    pub fn for_each_value(
+        &mut self,
+        iterable: Value,
+        mut each: impl FnMut(&mut Realm, Value) -> Completion<()>,
+    ) -> Completion<()> {
         // The block lives in a cell: it must survive collections while `each` runs.
         let block = self.new_values(3, Value::UNDEFINED)?;
         self.get_iterator_block(block.0 + 8, iterable)?;
@@ -454,7 +466,11 @@ impl Realm {
         self.drive_iterator(block, &mut each)
     }
 
-    fn drive_iterator(&mut self, block: Ref, each: &mut dyn FnMut(&mut Realm, Value) -> Completion<()>) -> Completion<()> {
+    fn drive_iterator(
+        &mut self,
+        block: Ref,
+        each: &mut dyn FnMut(&mut Realm, Value) -> Completion<()>,
+    ) -> Completion<()> {
         while let Some(value) = self.iterator_next_block(block.0 + 8)? {
             self.charge(1)?;
             if let Err(throw) = each(self, value) {
@@ -496,7 +512,9 @@ impl Realm {
 fn parent_chain_is_plain(realm: &mut Realm, object: Ref) -> bool {
     let mut at = object;
     while !at.is_null() {
-        if matches!(realm.cage.kind(at), Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace) || !realm.elements_of(at).is_null() {
+        if matches!(realm.cage.kind(at), Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace)
+            || !realm.elements_of(at).is_null()
+        {
             return false;
         }
         let shape = realm.shape_of(at);

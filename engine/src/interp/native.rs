@@ -62,12 +62,15 @@ pub struct Context {
     outer_fp: u64,
     realm: *mut Realm,
     code: usize,
+    /// One byte per image page.
+    dirty: *mut u8,
     panic: Option<Box<dyn Any + Send>>,
 }
 
 pub const CONTEXT_TABLE: i32 = std::mem::offset_of!(Context, table) as i32;
 pub const CONTEXT_STACK_LIMIT: i32 = std::mem::offset_of!(Context, stack_limit) as i32;
 pub const CONTEXT_DEPTH_LIMIT: i32 = std::mem::offset_of!(Context, depth_limit) as i32;
+pub const CONTEXT_DIRTY: i32 = std::mem::offset_of!(Context, dirty) as i32;
 pub const CONTEXT_FUEL: i32 = std::mem::offset_of!(Context, fuel) as i32;
 pub const CONTEXT_RESULT: i32 = std::mem::offset_of!(Context, result) as i32;
 
@@ -140,7 +143,13 @@ extern "C" fn leave_int(context: *mut Context, position: u64, fuel: i64, pc: u64
     }
 }
 
-extern "C" fn leave_double(context: *mut Context, position: u64, fuel: i64, pc: u64, frame: *const usize) -> DoubleResult {
+extern "C" fn leave_double(
+    context: *mut Context,
+    position: u64,
+    fuel: i64,
+    pc: u64,
+    frame: *const usize,
+) -> DoubleResult {
     match leave(context, position, fuel, pc, frame) {
         Ok((value, fuel)) if value.is_number() => DoubleResult { value: value.as_number(), fuel },
         Ok(_) => DoubleResult { value: 0.0, fuel: STATUS_BOXED },
@@ -328,6 +337,7 @@ impl Realm {
             outer_fp: u64::from(fp),
             realm: self,
             code,
+            dirty: self.cage.dirty_table(),
             panic: None,
         };
         let position = u64::from(depth) << 32 | u64::from(fp);
@@ -355,17 +365,22 @@ impl Realm {
         })
     }
 
-    /// The property cell of a global binding, for a code generator; `None` for accessors.
-    pub fn global_data_cell(&mut self, name: Ref) -> Option<Ref> {
+    /// The property cell of a global binding and whether it is writable, for a code generator; `None` for
+    /// accessors. The cell gets a hole when any of that changes.
+    pub fn global_data_cell(&mut self, name: Ref) -> Option<(Ref, bool)> {
         let (cell, attributes) = self.global_cell(name).ok()??;
-        if attributes & crate::shapes::ACCESSOR != 0 { None } else { Some(cell) }
+        if attributes & crate::shapes::ACCESSOR != 0 {
+            None
+        } else {
+            Some((cell, attributes & crate::shapes::WRITABLE != 0))
+        }
     }
 }
 
 /// Text over everything in the run-time context that native code depends on (layout fingerprint).
 pub fn layout_text() -> String {
     format!(
-        "native-1 table {CONTEXT_TABLE} stack {CONTEXT_STACK_LIMIT} depth {CONTEXT_DEPTH_LIMIT} fuel {CONTEXT_FUEL} \
+        "native-1 table {CONTEXT_TABLE} stack {CONTEXT_STACK_LIMIT} depth {CONTEXT_DEPTH_LIMIT} fuel {CONTEXT_FUEL} dirty {CONTEXT_DIRTY} \
          result {CONTEXT_RESULT} header {SECTION_HEADER} site {SITE_BYTES} status {STATUS_THREW} {STATUS_EXIT} \
          {STATUS_BOXED} {ENTERED_NOT_NOW} frame {HEADER_BYTES} {CALLEE} calls {TABLE_TEXT}"
     )

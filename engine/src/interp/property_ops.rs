@@ -5,7 +5,9 @@ use crate::kinds::{ELEMENTS, Kind, SHAPE, SLOTS};
 use crate::names::Intrinsic;
 use crate::objects::{Descriptor, Key, property::LENGTH_READ_ONLY};
 use crate::realm::{Completion, Realm, Throw};
-use crate::shapes::{ACCESSOR, CONFIGURABLE, DEFAULT, DICTIONARY, ENUMERABLE, GLOBAL_CELL, HIDDEN, NON_EXTENSIBLE, WRITABLE};
+use crate::shapes::{
+    ACCESSOR, CONFIGURABLE, DEFAULT, DICTIONARY, ENUMERABLE, GLOBAL_CELL, HIDDEN, NON_EXTENSIBLE, WRITABLE,
+};
 use crate::value::Value;
 
 impl Realm {
@@ -95,7 +97,17 @@ impl Realm {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn remember_get(&mut self, at: u32, base: Value, start: Ref, holder: Ref, shape: Ref, name: Ref, code: u32, cacheable: bool) {
+    fn remember_get(
+        &mut self,
+        at: u32,
+        base: Value,
+        start: Ref,
+        holder: Ref,
+        shape: Ref,
+        name: Ref,
+        code: u32,
+        cacheable: bool,
+    ) {
         if !base.is_object() {
             return;
         }
@@ -140,7 +152,9 @@ impl Realm {
                     self.write_slot(object, shape, slot.number, value);
                     return Ok(());
                 }
-            } else if object != self.global() && !(cage.is(object, Kind::Array) && name == self.name(crate::names::Name::length)) {
+            } else if object != self.global()
+                && !(cage.is(object, Kind::Array) && name == self.name(crate::names::Name::length))
+            {
                 let done = self.try_add_by_set(object, shape, name, value, at)?;
                 if done {
                     return Ok(());
@@ -239,7 +253,11 @@ impl Realm {
             }
         } else if base.is_nullish() {
             let what = if base.is_null() { "null" } else { "undefined" };
-            let text = if key.is_object() { "[object]".into() } else { self.to_property_key(key).map(|k| self.key_text(k)).unwrap_or_default() };
+            let text = if key.is_object() {
+                "[object]".into()
+            } else {
+                self.to_property_key(key).map(|k| self.key_text(k)).unwrap_or_default()
+            };
             return Err(self.throw_type(&format!("Cannot read properties of {what} (reading '{text}')")));
         }
         let key = self.to_property_key(key)?;
@@ -451,7 +469,14 @@ impl Realm {
         self.define_or_throw(object.as_ref(), key, &Descriptor::data(value, attributes))
     }
 
-    pub(crate) fn define_accessor(&mut self, object: Value, key: Value, function: Value, getter: bool, bits: u16) -> Completion<()> {
+    pub(crate) fn define_accessor(
+        &mut self,
+        object: Value,
+        key: Value,
+        function: Value,
+        getter: bool,
+        bits: u16,
+    ) -> Completion<()> {
         let key = self.to_property_key(key)?;
         let mut d = Descriptor { enumerable: Some(bits & 1 != 0), configurable: Some(true), ..Default::default() };
         if getter {
@@ -464,7 +489,9 @@ impl Realm {
 
     /// PrivateFieldAdd / PrivateMethodOrAccessorAdd (7.3.31, 7.3.32).
     fn add_private(&mut self, object: Value, key: Key, value: Value, attributes: u8) -> Completion<()> {
-        let Some(target) = object.to_object_ref() else { return Err(self.throw_type("Cannot define private name on a non-object")) };
+        let Some(target) = object.to_object_ref() else {
+            return Err(self.throw_type("Cannot define private name on a non-object"));
+        };
         let Key::Name(name) = key else { return Ok(()) };
         let shape = self.cage.r(target, SHAPE);
         if self.shape_lookup(shape, name)?.is_some() {
@@ -474,7 +501,13 @@ impl Realm {
         self.add_property(target, name, value, attributes)
     }
 
-    pub(crate) fn define_private_method(&mut self, object: Value, name: Value, function: Value, what: u16) -> Completion<()> {
+    pub(crate) fn define_private_method(
+        &mut self,
+        object: Value,
+        name: Value,
+        function: Value,
+        what: u16,
+    ) -> Completion<()> {
         let key = Key::Name(name.as_ref());
         if what == 0 {
             return self.add_private(object, key, function, 0);
@@ -491,7 +524,8 @@ impl Realm {
                 return Ok(());
             }
         }
-        let accessor = if what == 1 { self.new_accessor(function, Ref::NULL)? } else { self.new_accessor(Ref::NULL, function)? };
+        let accessor =
+            if what == 1 { self.new_accessor(function, Ref::NULL)? } else { self.new_accessor(Ref::NULL, function)? };
         self.add_private(object, key, Value::cell(accessor), ACCESSOR)
     }
 
@@ -504,7 +538,10 @@ impl Realm {
             }
         }
         let text = self.key_text(key);
-        Err(self.throw_type(&format!("Cannot {doing} private member {text} {} an object whose class did not declare it", if doing == "read" { "from" } else { "to" })))
+        Err(self.throw_type(&format!(
+            "Cannot {doing} private member {text} {} an object whose class did not declare it",
+            if doing == "read" { "from" } else { "to" }
+        )))
     }
 
     pub(crate) fn get_private(&mut self, base: Value, name: Value) -> Completion {
@@ -573,7 +610,13 @@ impl Realm {
     }
 
     /// CopyDataProperties (7.3.25); excluded keys lie in `count` registers at `excluded`.
-    pub(crate) fn copy_data_properties(&mut self, target: Value, source: Value, excluded: u32, count: u32) -> Completion<()> {
+    pub(crate) fn copy_data_properties(
+        &mut self,
+        target: Value,
+        source: Value,
+        excluded: u32,
+        count: u32,
+    ) -> Completion<()> {
         if source.is_nullish() {
             return Ok(());
         }
@@ -592,7 +635,11 @@ impl Realm {
             if let Some(own) = self.get_own_property(source, key)?
                 && own.enumerable()
             {
-                let value = if own.is_accessor() || self.cage.is(source, Kind::Proxy) { self.get(source, key)? } else { own.value };
+                let value = if own.is_accessor() || self.cage.is(source, Kind::Proxy) {
+                    self.get(source, key)?
+                } else {
+                    own.value
+                };
                 self.create_data_property_or_throw(target, key, value)?;
             }
         }

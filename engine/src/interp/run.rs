@@ -702,11 +702,14 @@ impl Realm {
                         let object = base.as_ref();
                         if cage.kind_raw(object) == Kind::Array as u8 {
                             let length = cage.u32(object, 16);
-                            set!(1, if length <= i32::MAX as u32 {
-                                Value::int(length as i32)
-                            } else {
-                                Value::number(f64::from(length))
-                            });
+                            set!(
+                                1,
+                                if length <= i32::MAX as u32 {
+                                    Value::int(length as i32)
+                                } else {
+                                    Value::number(f64::from(length))
+                                }
+                            );
                             next!(4);
                         }
                     } else if base.is_string() {
@@ -1078,24 +1081,44 @@ impl Realm {
                 }
                 // --- arithmetic
                 Opcode::Add => arithmetic!(
-                    register!(2), register!(3), 4,
-                    |x, y| x.checked_add(y).map(Value::int), |p, q| Value::number(p + q), add_slow
+                    register!(2),
+                    register!(3),
+                    4,
+                    |x, y| x.checked_add(y).map(Value::int),
+                    |p, q| Value::number(p + q),
+                    add_slow
                 ),
                 Opcode::Sub => arithmetic!(
-                    register!(2), register!(3), 4,
-                    |x, y| x.checked_sub(y).map(Value::int), |p, q| Value::number(p - q), sub_slow
+                    register!(2),
+                    register!(3),
+                    4,
+                    |x, y| x.checked_sub(y).map(Value::int),
+                    |p, q| Value::number(p - q),
+                    sub_slow
                 ),
                 Opcode::Mul => arithmetic!(
-                    register!(2), register!(3), 4,
-                    |x, y| arith::mul_int(x, y), |p, q| Value::number(p * q), mul_slow
+                    register!(2),
+                    register!(3),
+                    4,
+                    |x, y| arith::mul_int(x, y),
+                    |p, q| Value::number(p * q),
+                    mul_slow
                 ),
                 Opcode::Div => arithmetic!(
-                    register!(2), register!(3), 4,
-                    |x, y| arith::div_int(x, y), |p, q| Value::number(p / q), div_slow
+                    register!(2),
+                    register!(3),
+                    4,
+                    |x, y| arith::div_int(x, y),
+                    |p, q| Value::number(p / q),
+                    div_slow
                 ),
                 Opcode::Mod => arithmetic!(
-                    register!(2), register!(3), 4,
-                    |x, y| arith::mod_int(x, y), |p, q| Value::number(arith::mod_double(p, q)), mod_slow
+                    register!(2),
+                    register!(3),
+                    4,
+                    |x, y| arith::mod_int(x, y),
+                    |p, q| Value::number(arith::mod_double(p, q)),
+                    mod_slow
                 ),
                 Opcode::Exp => {
                     let (a, b) = (register!(2), register!(3));
@@ -1114,24 +1137,44 @@ impl Realm {
                 }
                 Opcode::UShr => bitwise!(register!(2), register!(3), 4, |x, y| arith::ushr_int(x, y), ushr_slow),
                 Opcode::AddInt => arithmetic!(
-                    register!(2), Value::int(operand_i32!(3)), 5,
-                    |x, y| x.checked_add(y).map(Value::int), |p, q| Value::number(p + q), add_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| x.checked_add(y).map(Value::int),
+                    |p, q| Value::number(p + q),
+                    add_slow
                 ),
                 Opcode::SubInt => arithmetic!(
-                    register!(2), Value::int(operand_i32!(3)), 5,
-                    |x, y| x.checked_sub(y).map(Value::int), |p, q| Value::number(p - q), sub_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| x.checked_sub(y).map(Value::int),
+                    |p, q| Value::number(p - q),
+                    sub_slow
                 ),
                 Opcode::MulInt => arithmetic!(
-                    register!(2), Value::int(operand_i32!(3)), 5,
-                    |x, y| arith::mul_int(x, y), |p, q| Value::number(p * q), mul_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| arith::mul_int(x, y),
+                    |p, q| Value::number(p * q),
+                    mul_slow
                 ),
                 Opcode::DivInt => arithmetic!(
-                    register!(2), Value::int(operand_i32!(3)), 5,
-                    |x, y| arith::div_int(x, y), |p, q| Value::number(p / q), div_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| arith::div_int(x, y),
+                    |p, q| Value::number(p / q),
+                    div_slow
                 ),
                 Opcode::ModInt => arithmetic!(
-                    register!(2), Value::int(operand_i32!(3)), 5,
-                    |x, y| arith::mod_int(x, y), |p, q| Value::number(arith::mod_double(p, q)), mod_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| arith::mod_int(x, y),
+                    |p, q| Value::number(arith::mod_double(p, q)),
+                    mod_slow
                 ),
                 Opcode::BitAndInt => {
                     bitwise!(register!(2), Value::int(operand_i32!(3)), 5, |x, y| Value::int(x & y), bit_and_slow)
@@ -1143,10 +1186,18 @@ impl Realm {
                     bitwise!(register!(2), Value::int(operand_i32!(3)), 5, |x, y| Value::int(x ^ y), bit_xor_slow)
                 }
                 Opcode::ShlInt => bitwise!(
-                    register!(2), Value::int(operand_i32!(3)), 5, |x, y| Value::int(x.wrapping_shl(y as u32)), shl_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| Value::int(x.wrapping_shl(y as u32)),
+                    shl_slow
                 ),
                 Opcode::ShrInt => bitwise!(
-                    register!(2), Value::int(operand_i32!(3)), 5, |x, y| Value::int(x.wrapping_shr(y as u32)), shr_slow
+                    register!(2),
+                    Value::int(operand_i32!(3)),
+                    5,
+                    |x, y| Value::int(x.wrapping_shr(y as u32)),
+                    shr_slow
                 ),
                 Opcode::UShrInt => {
                     bitwise!(register!(2), Value::int(operand_i32!(3)), 5, |x, y| arith::ushr_int(x, y), ushr_slow)
@@ -1193,7 +1244,11 @@ impl Realm {
                         set!(1, Value::int(sum));
                         next!(3);
                     }
-                    let value = if a.is_number() { Value::number(a.as_number() + 1.0) } else { tri!(self.increment_slow(a, 1)) };
+                    let value = if a.is_number() {
+                        Value::number(a.as_number() + 1.0)
+                    } else {
+                        tri!(self.increment_slow(a, 1))
+                    };
                     set!(1, value);
                     next!(3);
                 }
@@ -1205,8 +1260,11 @@ impl Realm {
                         set!(1, Value::int(difference));
                         next!(3);
                     }
-                    let value =
-                        if a.is_number() { Value::number(a.as_number() - 1.0) } else { tri!(self.increment_slow(a, -1)) };
+                    let value = if a.is_number() {
+                        Value::number(a.as_number() - 1.0)
+                    } else {
+                        tri!(self.increment_slow(a, -1))
+                    };
                     set!(1, value);
                     next!(3);
                 }

@@ -111,7 +111,14 @@ impl Realm {
     }
 
     /// PerformEval (19.2.1.1) for a direct eval in the frame at `fp`.
-    pub(crate) fn direct_eval(&mut self, fp: u32, block: u32, argc: u32, environment: Value, scope: Value) -> Completion {
+    pub(crate) fn direct_eval(
+        &mut self,
+        fp: u32,
+        block: u32,
+        argc: u32,
+        environment: Value,
+        scope: Value,
+    ) -> Completion {
         let source = if argc == 0 { Value::UNDEFINED } else { Value(self.cage.read(block + HEADER_BYTES)) };
         if !source.is_string() {
             return Ok(source);
@@ -149,7 +156,8 @@ impl Realm {
         for _ in 0..at(1).as_int() {
             let (flags, count) = (at(i).as_int(), at(i + 1).as_int());
             i += 2;
-            let mut environment = ScopeEnvironment { names: Vec::new(), is_with: flags & 1 != 0, is_var_scope: flags & 2 != 0 };
+            let mut environment =
+                ScopeEnvironment { names: Vec::new(), is_with: flags & 1 != 0, is_var_scope: flags & 2 != 0 };
             for _ in 0..count {
                 let name = JsStr::from_units(&self.view_flat(at(i).as_ref()).to_units());
                 let packed = at(i + 1).as_int();

@@ -106,7 +106,12 @@ impl Realm {
 
     /// ClassDefinitionEvaluation (15.7.14) up to the constructor and prototype; the superclass is the hole
     /// where there is no heritage.
-    pub(crate) fn new_class(&mut self, template: Ref, heritage: Value, environment: Value) -> Completion<(Value, Value)> {
+    pub(crate) fn new_class(
+        &mut self,
+        template: Ref,
+        heritage: Value,
+        environment: Value,
+    ) -> Completion<(Value, Value)> {
         let (proto_parent, constructor_parent) = if heritage.is_hole() {
             (self.intrinsic(Intrinsic::ObjectPrototype), self.intrinsic(Intrinsic::FunctionPrototype))
         } else if heritage.is_null() {

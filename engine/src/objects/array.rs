@@ -108,8 +108,14 @@ impl Realm {
                     return Ok(false);
                 }
                 // The overwhelmingly common case: a plain element right behind the last one.
-                if d.value.is_some() && d.writable == Some(true) && d.enumerable == Some(true) && d.configurable == Some(true) && !d.is_accessor() {
-                    let fresh = index == length && self.cage.flags(self.shape_of(array)) & crate::shapes::NON_EXTENSIBLE == 0;
+                if d.value.is_some()
+                    && d.writable == Some(true)
+                    && d.enumerable == Some(true)
+                    && d.configurable == Some(true)
+                    && !d.is_accessor()
+                {
+                    let fresh =
+                        index == length && self.cage.flags(self.shape_of(array)) & crate::shapes::NON_EXTENSIBLE == 0;
                     if fresh {
                         self.add_element(array, index, d.value.unwrap_or(Value::UNDEFINED), crate::shapes::DEFAULT)?;
                         return Ok(true);

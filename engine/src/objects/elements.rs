@@ -28,7 +28,9 @@ impl Realm {
                 }
             }
             Kind::TypedArray => {
-                return Ok(self.typed_array_element(object, index).map(|value| OwnProperty { value, attributes: DEFAULT }));
+                return Ok(self
+                    .typed_array_element(object, index)
+                    .map(|value| OwnProperty { value, attributes: DEFAULT }));
             }
             Kind::Arguments => {
                 if let Some(value) = self.mapped_argument(object, index) {
@@ -429,7 +431,10 @@ impl Realm {
         let cage = self.cage;
         let elements = cage.r(object, ELEMENTS);
         let length = cage.u32(object, 16);
-        if index > length || cage.flags(object) != 0 || cage.flags(cage.r(object, 4)) & crate::shapes::NON_EXTENSIBLE != 0 {
+        if index > length
+            || cage.flags(object) != 0
+            || cage.flags(cage.r(object, 4)) & crate::shapes::NON_EXTENSIBLE != 0
+        {
             return Ok(false);
         }
         let used = if elements.is_null() { 0 } else { cage.u32(elements, 8) };
@@ -439,7 +444,8 @@ impl Realm {
         if !elements.is_null() && cage.is(elements, Kind::ElementsSparse) {
             return Ok(false);
         }
-        let existing = index < used && !(cage.is(elements, Kind::ElementsValues) && Value(cage.get(elements, 16 + 8 * index)).is_hole());
+        let existing = index < used
+            && !(cage.is(elements, Kind::ElementsValues) && Value(cage.get(elements, 16 + 8 * index)).is_hole());
         if !existing && !self.no_indexed_accessors(object) {
             return Ok(false);
         }
@@ -457,10 +463,16 @@ impl Realm {
         let mut at = self.ordinary_prototype(object);
         while !at.is_null() {
             if !cage.r(at, ELEMENTS).is_null()
-                || matches!(cage.kind(at), Kind::Proxy | Kind::TypedArray | Kind::PrimitiveObject | Kind::ModuleNamespace)
+                || matches!(
+                    cage.kind(at),
+                    Kind::Proxy | Kind::TypedArray | Kind::PrimitiveObject | Kind::ModuleNamespace
+                )
             {
                 // %String.prototype% is a String object with an empty string: no elements.
-                if !(cage.is(at, Kind::PrimitiveObject) && cage.r(at, ELEMENTS).is_null() && !Value(cage.get(at, 16)).is_string()) {
+                if !(cage.is(at, Kind::PrimitiveObject)
+                    && cage.r(at, ELEMENTS).is_null()
+                    && !Value(cage.get(at, 16)).is_string())
+                {
                     return false;
                 }
             }

@@ -98,7 +98,9 @@ impl Realm {
                 return None;
             }
             let found = Value(cage.get(table, ENTRIES + 16 * (entry - 1)));
-            if found == key || (key.is_bigint() && found.is_bigint() && self.bigint_cells_equal(found.as_ref(), key.as_ref())) {
+            if found == key
+                || (key.is_bigint() && found.is_bigint() && self.bigint_cells_equal(found.as_ref(), key.as_ref()))
+            {
                 return Some(entry - 1);
             }
             slot = (slot + 1) & mask;

@@ -6,9 +6,7 @@ use crate::cage::Ref;
 use crate::kinds::{Kind, SHAPE};
 use crate::names::Name;
 use crate::realm::{Completion, Realm};
-use crate::shapes::{
-    ACCESSOR, CONFIGURABLE, DEFAULT, ENUMERABLE, GLOBAL_CELL, NON_EXTENSIBLE, Slot, WRITABLE,
-};
+use crate::shapes::{ACCESSOR, CONFIGURABLE, DEFAULT, ENUMERABLE, GLOBAL_CELL, NON_EXTENSIBLE, Slot, WRITABLE};
 use crate::value::Value;
 
 /// Header flag of arrays whose `length` is not writable.
@@ -44,7 +42,13 @@ impl Realm {
 
     /// Reads a found slot: follows global cells, makes lazy values.
     #[inline]
-    pub(crate) fn property_in_slot(&mut self, object: Ref, shape: Ref, name: Ref, slot: Slot) -> Completion<OwnProperty> {
+    pub(crate) fn property_in_slot(
+        &mut self,
+        object: Ref,
+        shape: Ref,
+        name: Ref,
+        slot: Slot,
+    ) -> Completion<OwnProperty> {
         let mut value = self.read_slot(object, shape, slot.number);
         if slot.attributes & GLOBAL_CELL != 0 {
             value = Value(self.cage.get(value.as_ref(), 8));
@@ -615,7 +619,9 @@ impl Realm {
         }
         let text = self.key_text(key);
         if self.cage.is(object, Kind::Proxy) {
-            return Err(self.throw_type(&format!("'defineProperty' on proxy: trap returned falsish for property '{text}'")));
+            return Err(
+                self.throw_type(&format!("'defineProperty' on proxy: trap returned falsish for property '{text}'"))
+            );
         }
         let exists = self.get_own_quiet(object, key).is_some();
         Err(self.throw_type(&if exists {
@@ -736,10 +742,9 @@ impl Realm {
     /// # Errors
     /// Whatever a proxy trap throws; TypeError for typed arrays with elements.
     pub fn set_integrity_level(&mut self, object: Ref, frozen: bool) -> Completion<bool> {
-        let ordinary = !matches!(
-            self.cage.kind(object),
-            Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace | Kind::Arguments
-        ) && object != self.global();
+        let ordinary =
+            !matches!(self.cage.kind(object), Kind::Proxy | Kind::TypedArray | Kind::ModuleNamespace | Kind::Arguments)
+                && object != self.global();
         if ordinary {
             let keep_data = if frozen { ENUMERABLE } else { ENUMERABLE | WRITABLE };
             self.restrict_shape(object, keep_data, ENUMERABLE)?;

@@ -51,11 +51,7 @@ pub fn to_digits(value: &BigInt) -> (bool, Vec<u32>) {
 }
 
 fn bounded(value: BigInt) -> BigIntResult {
-    if value.bits() > MAX_BITS {
-        Err(BigIntError::TooBig)
-    } else {
-        Ok(value)
-    }
+    if value.bits() > MAX_BITS { Err(BigIntError::TooBig) } else { Ok(value) }
 }
 
 /// BigInt::add (ECMA-262 6.1.6.2.7).
@@ -79,20 +75,12 @@ pub fn mul(a: &BigInt, b: &BigInt) -> BigIntResult {
 
 /// BigInt::divide (ECMA-262 6.1.6.2.5): towards zero.
 pub fn div(a: &BigInt, b: &BigInt) -> BigIntResult {
-    if b.is_zero() {
-        Err(BigIntError::DivisionByZero)
-    } else {
-        Ok(a / b)
-    }
+    if b.is_zero() { Err(BigIntError::DivisionByZero) } else { Ok(a / b) }
 }
 
 /// BigInt::remainder (ECMA-262 6.1.6.2.6): the sign of the dividend.
 pub fn rem(a: &BigInt, b: &BigInt) -> BigIntResult {
-    if b.is_zero() {
-        Err(BigIntError::DivisionByZero)
-    } else {
-        Ok(a % b)
-    }
+    if b.is_zero() { Err(BigIntError::DivisionByZero) } else { Ok(a % b) }
 }
 
 /// BigInt::exponentiate (ECMA-262 6.1.6.2.3).
@@ -107,11 +95,7 @@ pub fn pow(base: &BigInt, exponent: &BigInt) -> BigIntResult {
         return Ok(BigInt::zero());
     }
     if base.magnitude().is_one() {
-        return Ok(if exponent.is_odd() {
-            base.clone()
-        } else {
-            BigInt::one()
-        });
+        return Ok(if exponent.is_odd() { base.clone() } else { BigInt::one() });
     }
     let exponent = exponent.to_u32().ok_or(BigIntError::TooBig)?;
     // base^exponent has at least (bits - 1) * exponent + 1 bits.
@@ -133,29 +117,19 @@ pub fn not(a: &BigInt) -> BigIntResult {
 
 /// BigInt::leftShift (ECMA-262 6.1.6.2.9).
 pub fn shl(a: &BigInt, count: &BigInt) -> BigIntResult {
-    if count.is_negative() {
-        shift_right(a, count.magnitude())
-    } else {
-        shift_left(a, count.magnitude())
-    }
+    if count.is_negative() { shift_right(a, count.magnitude()) } else { shift_left(a, count.magnitude()) }
 }
 
 /// BigInt::signedRightShift (ECMA-262 6.1.6.2.10): rounds towards minus infinity.
 pub fn shr(a: &BigInt, count: &BigInt) -> BigIntResult {
-    if count.is_negative() {
-        shift_left(a, count.magnitude())
-    } else {
-        shift_right(a, count.magnitude())
-    }
+    if count.is_negative() { shift_left(a, count.magnitude()) } else { shift_right(a, count.magnitude()) }
 }
 
 fn shift_left(a: &BigInt, count: &BigUint) -> BigIntResult {
     if a.is_zero() || count.is_zero() {
         return Ok(a.clone());
     }
-    let count = count
-        .to_u64()
-        .filter(|&n| a.bits().saturating_add(n) <= MAX_BITS);
+    let count = count.to_u64().filter(|&n| a.bits().saturating_add(n) <= MAX_BITS);
     count.map(|n| a << n).ok_or(BigIntError::TooBig)
 }
 
@@ -163,11 +137,7 @@ fn shift_right(a: &BigInt, count: &BigUint) -> BigIntResult {
     match count.to_u64() {
         // num-bigint's shift rounds towards minus infinity.
         Some(n) if n <= a.bits() => Ok(a >> n),
-        _ => Ok(if a.is_negative() {
-            BigInt::from(-1)
-        } else {
-            BigInt::zero()
-        }),
+        _ => Ok(if a.is_negative() { BigInt::from(-1) } else { BigInt::zero() }),
     }
 }
 
@@ -193,20 +163,12 @@ pub fn compare_with_f64(a: &BigInt, x: f64) -> Option<Ordering> {
         return None;
     }
     if x.is_infinite() {
-        return Some(if x > 0.0 {
-            Ordering::Less
-        } else {
-            Ordering::Greater
-        });
+        return Some(if x > 0.0 { Ordering::Less } else { Ordering::Greater });
     }
     let whole = libm::floor(x);
     let ordering = a.cmp(&integer_from_f64(whole));
     // Between floor(x) and x lies no integer: equality with the floor is "less" if x has a fraction.
-    Some(if ordering == Ordering::Equal && whole < x {
-        Ordering::Less
-    } else {
-        ordering
-    })
+    Some(if ordering == Ordering::Equal && whole < x { Ordering::Less } else { ordering })
 }
 
 /// NumberToBigInt (ECMA-262 21.2.1.1.1): `None` where the number is no integer (a RangeError).
@@ -233,11 +195,7 @@ fn integer_from_f64(x: f64) -> BigInt {
 /// Number(bigint) (ECMA-262 21.1.1.1): the nearest double, ties to even, Infinity when too large.
 pub fn to_f64(a: &BigInt) -> f64 {
     let magnitude = magnitude_to_f64(a.magnitude());
-    if a.is_negative() {
-        -magnitude
-    } else {
-        magnitude
-    }
+    if a.is_negative() { -magnitude } else { magnitude }
 }
 
 /// The double nearest to an unsigned integer, ties to even.
@@ -283,21 +241,13 @@ pub fn as_int_n(bits: u64, a: &BigInt) -> BigIntResult {
     }
     let modulus = BigInt::one() << bits;
     let image = a.mod_floor(&modulus);
-    Ok(if image.bits() == bits {
-        image - modulus
-    } else {
-        image
-    })
+    Ok(if image.bits() == bits { image - modulus } else { image })
 }
 
 /// The low 64 bits in two's complement (ECMA-262 7.1.15 ToBigInt64, 7.1.16 ToBigUint64).
 pub fn to_u64_wrapping(a: &BigInt) -> u64 {
     let low = a.magnitude().iter_u64_digits().next().unwrap_or(0);
-    if a.is_negative() {
-        low.wrapping_neg()
-    } else {
-        low
-    }
+    if a.is_negative() { low.wrapping_neg() } else { low }
 }
 
 /// BigInt::toString (ECMA-262 6.1.6.2.23) for a radix of 2..=36.
@@ -319,20 +269,11 @@ mod tests {
         assert_eq!(rem(&big("-7"), &big("2")), Ok(big("-1")));
         assert_eq!(rem(&big("7"), &big("0")), Err(BigIntError::DivisionByZero));
         assert_eq!(pow(&big("-2"), &big("3")), Ok(big("-8")));
-        assert_eq!(
-            pow(&big("2"), &big("-1")),
-            Err(BigIntError::NegativeExponent)
-        );
-        assert_eq!(
-            pow(&big("2"), &big("99999999999999")),
-            Err(BigIntError::TooBig)
-        );
+        assert_eq!(pow(&big("2"), &big("-1")), Err(BigIntError::NegativeExponent));
+        assert_eq!(pow(&big("2"), &big("99999999999999")), Err(BigIntError::TooBig));
         assert_eq!(pow(&big("-1"), &big("99999999999999")), Ok(big("-1")));
         assert_eq!(shr(&big("-5"), &big("1")), Ok(big("-3")));
-        assert_eq!(
-            shr(&big("-5"), &big("100000000000000000000")),
-            Ok(big("-1"))
-        );
+        assert_eq!(shr(&big("-5"), &big("100000000000000000000")), Ok(big("-1")));
         assert_eq!(shl(&big("1"), &big("1073741824")), Err(BigIntError::TooBig));
         assert_eq!(shl(&big("0"), &big("100000000000000000000")), Ok(big("0")));
         assert_eq!(and(&big("-6"), &big("255")), big("250"));
@@ -340,10 +281,7 @@ mod tests {
         assert_eq!(xor(&big("-1"), &big("5")), big("-6"));
         assert_eq!(not(&big("5")), Ok(big("-6")));
         assert_eq!(to_digits(&from_digits(true, &[0, 0])), (false, vec![]));
-        assert_eq!(
-            to_digits(&from_digits(true, &[5, 1, 0])),
-            (true, vec![5, 1])
-        );
+        assert_eq!(to_digits(&from_digits(true, &[5, 1, 0])), (true, vec![5, 1]));
     }
 
     #[test]

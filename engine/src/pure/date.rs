@@ -16,8 +16,7 @@ const MAX_TIME: f64 = 8.64e15;
 /// Day number of the first day of a year (ECMA-262 21.4.1.5 DayFromYear).
 pub fn day_from_year(year: i64) -> i64 {
     let y = year - 1;
-    365 * (year - 1970) + (y.div_euclid(4) - 492) - (y.div_euclid(100) - 19)
-        + (y.div_euclid(400) - 4)
+    365 * (year - 1970) + (y.div_euclid(4) - 492) - (y.div_euclid(100) - 19) + (y.div_euclid(400) - 4)
 }
 
 /// Whether the year has 366 days (ECMA-262 21.4.1.4).
@@ -127,10 +126,7 @@ pub fn make_time(hour: f64, minute: f64, second: f64, ms: f64) -> f64 {
     if !(hour.is_finite() && minute.is_finite() && second.is_finite() && ms.is_finite()) {
         return f64::NAN;
     }
-    to_integer(hour) * MS_PER_HOUR
-        + to_integer(minute) * MS_PER_MINUTE
-        + to_integer(second) * 1000.0
-        + to_integer(ms)
+    to_integer(hour) * MS_PER_HOUR + to_integer(minute) * MS_PER_MINUTE + to_integer(second) * 1000.0 + to_integer(ms)
 }
 
 /// MakeDay (ECMA-262 21.4.1.28).
@@ -164,20 +160,12 @@ pub fn make_full_year(year: f64) -> f64 {
         return f64::NAN;
     }
     let truncated = to_integer(year);
-    if (0.0..=99.0).contains(&truncated) {
-        truncated + 1900.0
-    } else {
-        truncated
-    }
+    if (0.0..=99.0).contains(&truncated) { truncated + 1900.0 } else { truncated }
 }
 
 /// TimeClip (ECMA-262 21.4.1.31).
 pub fn time_clip(t: f64) -> f64 {
-    if t.is_finite() && t.abs() <= MAX_TIME {
-        to_integer(t)
-    } else {
-        f64::NAN
-    }
+    if t.is_finite() && t.abs() <= MAX_TIME { to_integer(t) } else { f64::NAN }
 }
 
 /// LocalTime (ECMA-262 21.4.1.25) of a finite time.
@@ -211,26 +199,13 @@ mod tests {
             assert_eq!((year, month, date), expected);
             expected.2 += 1;
             if expected.2 > days_in_month(year, month) {
-                expected = if month == 11 {
-                    (year + 1, 0, 1)
-                } else {
-                    (year, month + 1, 1)
-                };
+                expected = if month == 11 { (year + 1, 0, 1) } else { (year, month + 1, 1) };
             }
         }
         assert_eq!(weekday(0), 4);
         assert_eq!(
             fields(-1.0),
-            Fields {
-                year: 1969,
-                month: 11,
-                day: 31,
-                hour: 23,
-                minute: 59,
-                second: 59,
-                millisecond: 999,
-                weekday: 3
-            }
+            Fields { year: 1969, month: 11, day: 31, hour: 23, minute: 59, second: 59, millisecond: 999, weekday: 3 }
         );
     }
 

@@ -7,9 +7,7 @@ use super::date::{Fields, fields, local_time};
 use super::tzif::TimeZone;
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 fn day_name(f: &Fields) -> &'static str {
     DAYS[f.weekday.rem_euclid(7) as usize]
@@ -62,13 +60,7 @@ pub fn to_utc_string(t: f64) -> String {
 
 /// DateString (ECMA-262 21.4.4.41.2) of a local time.
 fn date_string(f: &Fields) -> String {
-    format!(
-        "{} {} {:02} {}",
-        day_name(f),
-        month_name(f),
-        f.day,
-        padded_year(f.year)
-    )
+    format!("{} {} {:02} {}", day_name(f), month_name(f), f.day, padded_year(f.year))
 }
 
 /// TimeString and TimeZoneString (ECMA-262 21.4.4.41.1, 21.4.4.41.3).
@@ -93,7 +85,9 @@ fn zone_display_name(t: f64, zone: &TimeZone) -> String {
     let local = zone.at_utc_ms(t);
     // Local mean time and war time are shown by the names of today.
     let abbreviation = match local.abbreviation {
-        "LMT" | "EWT" | "EPT" | "CWT" | "CPT" | "MWT" | "MPT" | "PWT" | "PPT" => zone.current_abbreviation(local.is_dst),
+        "LMT" | "EWT" | "EPT" | "CWT" | "CPT" | "MWT" | "MPT" | "PWT" | "PPT" => {
+            zone.current_abbreviation(local.is_dst)
+        }
         other => other,
     };
     let long = match abbreviation {
@@ -159,11 +153,7 @@ pub fn to_locale_time_string(t: f64, zone: &TimeZone) -> String {
 
 /// Date.prototype.toLocaleString (ECMA-262 21.4.4.39) as in en-US.
 pub fn to_locale_string(t: f64, zone: &TimeZone) -> String {
-    format!(
-        "{}, {}",
-        to_locale_date_string(t, zone),
-        to_locale_time_string(t, zone)
-    )
+    format!("{}, {}", to_locale_date_string(t, zone), to_locale_time_string(t, zone))
 }
 
 #[cfg(test)]
@@ -176,16 +166,10 @@ mod tests {
         let t = 1719835506789.0;
         assert_eq!(to_iso_string(t), "2024-07-01T12:05:06.789Z");
         assert_eq!(to_utc_string(t), "Mon, 01 Jul 2024 12:05:06 GMT");
-        assert_eq!(
-            to_string(t, &zone),
-            "Mon Jul 01 2024 14:05:06 GMT+0200 (Central European Summer Time)"
-        );
+        assert_eq!(to_string(t, &zone), "Mon Jul 01 2024 14:05:06 GMT+0200 (Central European Summer Time)");
         assert_eq!(to_locale_string(t, &zone), "7/1/2024, 2:05:06 PM");
         assert_eq!(to_iso_string(-8.64e15), "-271821-04-20T00:00:00.000Z");
         assert_eq!(to_utc_string(-8.64e15), "Tue, 20 Apr -271821 00:00:00 GMT");
-        assert_eq!(
-            to_date_string(-62198755200000.0, &TimeZone::utc()),
-            "Fri Jan 01 -0001"
-        );
+        assert_eq!(to_date_string(-62198755200000.0, &TimeZone::utc()), "Fri Jan 01 -0001");
     }
 }

@@ -34,12 +34,7 @@ struct Scanner<'a, U: Units + ?Sized> {
 
 impl<'a, U: Units + ?Sized> Scanner<'a, U> {
     fn new(text: &'a U) -> Self {
-        let mut scanner = Scanner {
-            text,
-            at: 0,
-            start: 0,
-            current: Token::End,
-        };
+        let mut scanner = Scanner { text, at: 0, start: 0, current: Token::End };
         scanner.current = scanner.scan();
         scanner
     }
@@ -50,8 +45,7 @@ impl<'a, U: Units + ?Sized> Scanner<'a, U> {
             return Token::End;
         };
         let is = |unit: Option<u16>, test: fn(&u8) -> bool| {
-            unit.and_then(|u| u8::try_from(u).ok())
-                .is_some_and(|b| test(&b))
+            unit.and_then(|u| u8::try_from(u).ok()).is_some_and(|b| test(&b))
         };
         if is(Some(first), u8::is_ascii_digit) {
             let mut value = 0;
@@ -125,11 +119,7 @@ impl<'a, U: Units + ?Sized> Scanner<'a, U> {
 
     /// As [`Scanner::fixed`], but zero is left for the tolerant grammar to refuse.
     fn fixed_from_one(&mut self, digits: usize, max: i64) -> Option<i64> {
-        if matches!(self.current, Token::Number(0, _)) {
-            None
-        } else {
-            self.fixed(digits, max)
-        }
+        if matches!(self.current, Token::Number(0, _)) { None } else { self.fixed(digits, max) }
     }
 
     /// A fraction of a second in milliseconds: the first three digits count.
@@ -139,11 +129,7 @@ impl<'a, U: Units + ?Sized> Scanner<'a, U> {
         };
         let mut value = 0;
         for i in 0..3 {
-            let digit = if i < count {
-                i64::from(self.text.at(self.start + i) - 0x30)
-            } else {
-                0
-            };
+            let digit = if i < count { i64::from(self.text.at(self.start + i) - 0x30) } else { 0 };
             value = value * 10 + digit;
         }
         self.next();
@@ -208,10 +194,7 @@ impl Parts {
             return None;
         }
         let day = make_day(year as f64, (month - 1) as f64, date as f64);
-        let local = make_date(
-            day,
-            make_time(hour as f64, minute as f64, second as f64, ms as f64),
-        );
+        let local = make_date(day, make_time(hour as f64, minute as f64, second as f64, ms as f64));
         let t = match self.zone_sign {
             Some(sign) => {
                 let minutes = self.zone_hour.unwrap_or(0) * 60 + self.zone_minute.unwrap_or(0);
@@ -268,9 +251,7 @@ pub fn parse<U: Units + ?Sized>(text: &U, zone: &TimeZone) -> f64 {
     let result = match parse_iso(&mut scanner, &mut parts) {
         IsoEnd::Done => parts.finish(zone),
         IsoEnd::Invalid => None,
-        IsoEnd::Continue => {
-            parse_tolerant(&mut scanner, &mut parts).and_then(|()| parts.finish(zone))
-        }
+        IsoEnd::Continue => parse_tolerant(&mut scanner, &mut parts).and_then(|()| parts.finish(zone)),
     };
     result.unwrap_or(f64::NAN)
 }
@@ -326,10 +307,7 @@ fn parse_iso<U: Units + ?Sized>(scanner: &mut Scanner<'_, U>, parts: &mut Parts)
     }
 }
 
-fn parse_iso_time<U: Units + ?Sized>(
-    scanner: &mut Scanner<'_, U>,
-    parts: &mut Parts,
-) -> Option<()> {
+fn parse_iso_time<U: Units + ?Sized>(scanner: &mut Scanner<'_, U>, parts: &mut Parts) -> Option<()> {
     let hour = scanner.fixed(2, 24)?;
     scanner.skip_symbol(b':').then_some(())?;
     let minute = scanner.fixed(2, 59)?;
@@ -364,10 +342,7 @@ fn parse_iso_time<U: Units + ?Sized>(
     (scanner.current == Token::End).then_some(())
 }
 
-fn parse_tolerant<U: Units + ?Sized>(
-    scanner: &mut Scanner<'_, U>,
-    parts: &mut Parts,
-) -> Option<()> {
+fn parse_tolerant<U: Units + ?Sized>(scanner: &mut Scanner<'_, U>, parts: &mut Parts) -> Option<()> {
     let mut has_read_number = !parts.numbers.is_empty();
     loop {
         match scanner.next() {
@@ -406,11 +381,7 @@ fn parse_tolerant<U: Units + ?Sized>(
     }
 }
 
-fn read_number<U: Units + ?Sized>(
-    scanner: &mut Scanner<'_, U>,
-    parts: &mut Parts,
-    value: i64,
-) -> Option<()> {
+fn read_number<U: Units + ?Sized>(scanner: &mut Scanner<'_, U>, parts: &mut Parts, value: i64) -> Option<()> {
     if scanner.skip_symbol(b':') {
         if scanner.is_symbol(b':') {
             return None;
@@ -485,14 +456,9 @@ fn read_word<U: Units + ?Sized>(
 }
 
 fn month_number(word: [u8; 3]) -> Option<i64> {
-    const MONTHS: [&[u8; 3]; 12] = [
-        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
-        b"dec",
-    ];
-    MONTHS
-        .iter()
-        .position(|&month| *month == word)
-        .map(|i| i as i64 + 1)
+    const MONTHS: [&[u8; 3]; 12] =
+        [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+    MONTHS.iter().position(|&month| *month == word).map(|i| i as i64 + 1)
 }
 
 fn zone_hours(word: [u8; 3], length: usize) -> Option<i64> {
@@ -526,10 +492,7 @@ mod tests {
         ("1 Jan 2024", Some(1704085200000)),
         ("January 1, 2024", Some(1704085200000)),
         ("Mon, 01 Jan 2024 00:00:00 GMT", Some(1704067200000)),
-        (
-            "Mon Jan 01 2024 00:00:00 GMT+0100 (CET)",
-            Some(1704063600000),
-        ),
+        ("Mon Jan 01 2024 00:00:00 GMT+0100 (CET)", Some(1704063600000)),
         ("2024-01-01T00:00:00Z", Some(1704067200000)),
         ("2024-01-01T00:00:00+05:30", Some(1704047400000)),
         ("+002024-01-01", Some(1704067200000)),
@@ -552,10 +515,7 @@ mod tests {
         ("", None),
         ("Jan", None),
         ("2024 Jan 1", Some(1704085200000)),
-        (
-            "Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)",
-            Some(0),
-        ),
+        ("Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)", Some(0)),
         ("Jan 1 2024 EST", Some(1704085200000)),
         ("Jan 1 2024 PST", Some(1704096000000)),
         ("Jan 1 2024 10:00 Z", Some(1704103200000)),

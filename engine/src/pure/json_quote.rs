@@ -89,10 +89,7 @@ mod tests {
         quote_latin1(&mut out, b"a\"\\\n\x01\x7f\xe4");
         assert_eq!(out, b"\"a\\\"\\\\\\n\\u0001\x7f\xe4\"");
         let mut out = Vec::new();
-        quote(
-            &mut out,
-            [0x61u16, 0xD83D, 0xDE00, 0xDE00, 0xD83D, 0x0C, 0x1F].as_slice(),
-        );
+        quote(&mut out, [0x61u16, 0xD83D, 0xDE00, 0xDE00, 0xD83D, 0x0C, 0x1F].as_slice());
         assert_eq!(out, units("\"a😀\\ude00\\ud83d\\f\\u001f\""));
         assert!(is_plain(b"abc") && !is_plain(b"a\"") && !is_plain(b"\n"));
     }

@@ -20,11 +20,7 @@ pub fn round(x: f64) -> f64 {
     let floor = libm::floor(x);
     // x - floor is exact here, so 0.49999999999999994 stays below one half.
     let result = if x - floor >= 0.5 { floor + 1.0 } else { floor };
-    if result == 0.0 && x < 0.0 {
-        -0.0
-    } else {
-        result
-    }
+    if result == 0.0 && x < 0.0 { -0.0 } else { result }
 }
 
 /// Math.floor (ECMA-262 21.3.2.16).
@@ -160,11 +156,7 @@ pub fn exp(x: f64) -> f64 {
 
 /// Math.asinh (ECMA-262 21.3.2.5); zero and infinities come back as they are.
 pub fn asinh(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        x
-    } else {
-        asinh_raw(x)
-    }
+    if x == 0.0 || !x.is_finite() { x } else { asinh_raw(x) }
 }
 
 /// Math.atanh (ECMA-262 21.3.2.7); NaN outside -1..=1.
@@ -212,11 +204,7 @@ fn to_int32_slow(x: f64) -> i32 {
         0..=31 => (mantissa << exponent) as u32,
         _ => 0,
     };
-    if x < 0.0 {
-        low.wrapping_neg() as i32
-    } else {
-        low as i32
-    }
+    if x < 0.0 { low.wrapping_neg() as i32 } else { low as i32 }
 }
 
 /// Exact sum of doubles for Math.sumPrecise (ECMA-262 2026 21.3.2.x, "maximally correct" sum): a list of
@@ -303,17 +291,9 @@ impl PreciseSum {
             let next = rest.last().copied().unwrap_or(0.0);
             rest = &rest[..rest.len().saturating_sub(1)];
             if self.overflow.abs() > 1 || (self.overflow > 0) == (next > 0.0) || next == 0.0 {
-                return if self.overflow > 0 {
-                    f64::INFINITY
-                } else {
-                    f64::NEG_INFINITY
-                };
+                return if self.overflow > 0 { f64::INFINITY } else { f64::NEG_INFINITY };
             }
-            let whole = if self.overflow > 0 {
-                TWO_1023
-            } else {
-                -TWO_1023
-            };
+            let whole = if self.overflow > 0 { TWO_1023 } else { -TWO_1023 };
             let half = whole + next / 2.0;
             low = (next / 2.0 - (half - whole)) * 2.0;
             if (half * 2.0).is_infinite() {
@@ -423,10 +403,7 @@ mod tests {
         assert_eq!(sum(&[f64::MAX, f64::MAX]), f64::INFINITY);
         assert_eq!(sum(&[f64::MAX, ULP_MAX / 2.0]), f64::INFINITY);
         assert_eq!(sum(&[f64::MAX, ULP_MAX / 2.0, -1.0]), f64::MAX);
-        assert_eq!(
-            sum(&[1.0, 2f64.powi(-53), 2f64.powi(-106)]),
-            1.0 + 2f64.powi(-52)
-        );
+        assert_eq!(sum(&[1.0, 2f64.powi(-53), 2f64.powi(-106)]), 1.0 + 2f64.powi(-52));
         assert_eq!(sum(&[1.0, 2f64.powi(-53)]), 1.0);
         assert!(sum(&[]).is_sign_negative() && sum(&[-0.0, -0.0]).is_sign_negative());
         assert!(sum(&[-0.0, 0.0]).is_sign_positive() && sum(&[1.0, -1.0]).is_sign_positive());

@@ -34,11 +34,7 @@ pub trait Units {
     }
     /// The code unit at `index`, or `None` behind the end.
     fn get(&self, index: usize) -> Option<u16> {
-        if index < self.len() {
-            Some(self.at(index))
-        } else {
-            None
-        }
+        if index < self.len() { Some(self.at(index)) } else { None }
     }
     /// All code units as an owned vector.
     fn to_units(&self) -> Vec<u16> {

@@ -26,11 +26,7 @@ fn decompose(x: f64) -> (u64, i32) {
     let bits = x.to_bits();
     let exponent = ((bits >> 52) & 0x7FF) as i32;
     let fraction = bits & ((1 << 52) - 1);
-    if exponent == 0 {
-        (fraction, -1074)
-    } else {
-        (fraction | (1 << 52), exponent - 1075)
-    }
+    if exponent == 0 { (fraction, -1074) } else { (fraction | (1 << 52), exponent - 1075) }
 }
 
 /// The integer nearest to `x * 10^power`, ties to the larger one, `x` finite and not negative.
@@ -154,11 +150,8 @@ pub fn to_precision(x: f64, precision: u32) -> String {
         return to_string(x);
     }
     let (sign, magnitude) = sign_and_magnitude(x);
-    let (e, digits) = if magnitude == 0.0 {
-        (0, "0".repeat(precision as usize))
-    } else {
-        precise_digits(magnitude, precision)
-    };
+    let (e, digits) =
+        if magnitude == 0.0 { (0, "0".repeat(precision as usize)) } else { precise_digits(magnitude, precision) };
     let p = precision as i32;
     if e < -6 || e >= p {
         return format!("{sign}{}", exponential(&digits, e));
@@ -416,11 +409,7 @@ mod tests {
             (255.0, 16, "ff"),
             (-255.0, 2, "-11111111"),
             (0.5, 2, "0.1"),
-            (
-                0.1,
-                2,
-                "0.0001100110011001100110011001100110011001100110011001101",
-            ),
+            (0.1, 2, "0.0001100110011001100110011001100110011001100110011001101"),
             (0.1, 3, "0.0022002200220022002200220022002201"),
             (std::f64::consts::PI, 36, "3.53i5ab8p5f"),
             (1e21, 7, "5135235413265003022600000"),

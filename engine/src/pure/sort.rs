@@ -10,10 +10,7 @@ const RUN_LENGTH: usize = 8;
 
 /// Sorts the indices `0..count`. `less(a, b)` says whether the item with index `a` must come before
 /// the one with index `b`; equal items keep their order.
-pub fn merge_sort<E>(
-    count: usize,
-    mut less: impl FnMut(u32, u32) -> Result<bool, E>,
-) -> Result<Vec<u32>, E> {
+pub fn merge_sort<E>(count: usize, mut less: impl FnMut(u32, u32) -> Result<bool, E>) -> Result<Vec<u32>, E> {
     let mut items: Vec<u32> = (0..count as u32).collect();
     for run in items.chunks_mut(RUN_LENGTH) {
         insertion_sort(run, &mut less)?;
@@ -24,12 +21,7 @@ pub fn merge_sort<E>(
         for start in (0..count).step_by(2 * width) {
             let middle = (start + width).min(count);
             let end = (start + 2 * width).min(count);
-            merge(
-                &items[start..middle],
-                &items[middle..end],
-                &mut buffer[start..end],
-                &mut less,
-            )?;
+            merge(&items[start..middle], &items[middle..end], &mut buffer[start..end], &mut less)?;
         }
         std::mem::swap(&mut items, &mut buffer);
         width *= 2;
@@ -37,10 +29,7 @@ pub fn merge_sort<E>(
     Ok(items)
 }
 
-fn insertion_sort<E>(
-    run: &mut [u32],
-    less: &mut impl FnMut(u32, u32) -> Result<bool, E>,
-) -> Result<(), E> {
+fn insertion_sort<E>(run: &mut [u32], less: &mut impl FnMut(u32, u32) -> Result<bool, E>) -> Result<(), E> {
     for i in 1..run.len() {
         let item = run[i];
         let mut at = i;
@@ -99,8 +88,7 @@ mod tests {
                     state >> 28
                 })
                 .collect();
-            let order =
-                merge_sort::<()>(count, |a, b| Ok(keys[a as usize] < keys[b as usize])).unwrap();
+            let order = merge_sort::<()>(count, |a, b| Ok(keys[a as usize] < keys[b as usize])).unwrap();
             let mut expected: Vec<u32> = (0..count as u32).collect();
             expected.sort_by_key(|&i| keys[i as usize]);
             assert_eq!(order, expected);

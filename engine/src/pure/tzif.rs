@@ -59,18 +59,8 @@ pub struct LocalOffset<'a> {
 impl TimeZone {
     /// UTC.
     pub fn utc() -> TimeZone {
-        let types = vec![LocalType {
-            offset_s: 0,
-            abbreviation: "UTC".to_owned(),
-            is_dst: false,
-        }];
-        TimeZone {
-            name: "UTC".to_owned(),
-            transitions_s: vec![],
-            type_of: vec![],
-            types,
-            rule: None,
-        }
+        let types = vec![LocalType { offset_s: 0, abbreviation: "UTC".to_owned(), is_dst: false }];
+        TimeZone { name: "UTC".to_owned(), transitions_s: vec![], type_of: vec![], types, rule: None }
     }
 
     /// The zone of the system: the TZ variable (a name or a POSIX rule), else /etc/localtime, else UTC.
@@ -95,15 +85,8 @@ impl TimeZone {
         if matches!(name, "UTC" | "GMT" | "Etc/UTC") || name.contains("..") {
             return TimeZone::utc();
         }
-        let path = if name.starts_with('/') {
-            name.to_owned()
-        } else {
-            format!("/usr/share/zoneinfo/{name}")
-        };
-        if let Some(zone) = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| TimeZone::from_tzif(name, &bytes))
-        {
+        let path = if name.starts_with('/') { name.to_owned() } else { format!("/usr/share/zoneinfo/{name}") };
+        if let Some(zone) = std::fs::read(&path).ok().and_then(|bytes| TimeZone::from_tzif(name, &bytes)) {
             return zone;
         }
         match parse_rule(name.as_bytes()) {
@@ -270,12 +253,7 @@ impl Header {
     }
 }
 
-fn read_block(
-    name: &str,
-    reader: &mut Reader<'_>,
-    header: &Header,
-    width: usize,
-) -> Option<TimeZone> {
+fn read_block(name: &str, reader: &mut Reader<'_>, header: &Header, width: usize) -> Option<TimeZone> {
     let mut transitions_s = Vec::with_capacity(header.transitions);
     for _ in 0..header.transitions {
         transitions_s.push(reader.time(width)?);
@@ -294,11 +272,7 @@ fn read_block(
         let text = names.get(at..)?;
         let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
         let abbreviation = String::from_utf8_lossy(&text[..end]).into_owned();
-        types.push(LocalType {
-            offset_s,
-            abbreviation,
-            is_dst,
-        });
+        types.push(LocalType { offset_s, abbreviation, is_dst });
     }
     let sorted = transitions_s.windows(2).all(|pair| pair[0] <= pair[1]);
     let known = type_of.iter().all(|&t| usize::from(t) < types.len());
@@ -356,26 +330,17 @@ fn parse_rule(text: &[u8]) -> Option<Rule> {
     let mut p = RuleParser { text, at: 0 };
     let standard_name = p.name()?;
     let standard_offset = -p.time()?;
-    let standard = LocalType {
-        offset_s: i32::try_from(standard_offset).ok()?,
-        abbreviation: standard_name,
-        is_dst: false,
-    };
+    let standard =
+        LocalType { offset_s: i32::try_from(standard_offset).ok()?, abbreviation: standard_name, is_dst: false };
     if p.at == text.len() {
-        return Some(Rule {
-            standard,
-            summer: None,
-        });
+        return Some(Rule { standard, summer: None });
     }
     let summer_name = p.name()?;
     let mut summer_offset = standard_offset + 3600;
     if p.peek() != Some(b',') && p.at < text.len() {
         summer_offset = -p.time()?;
     }
-    let mut dates = [
-        (RuleDate::MonthWeekDay(3, 2, 0), 7200),
-        (RuleDate::MonthWeekDay(11, 1, 0), 7200),
-    ];
+    let mut dates = [(RuleDate::MonthWeekDay(3, 2, 0), 7200), (RuleDate::MonthWeekDay(11, 1, 0), 7200)];
     if p.at < text.len() {
         for date in &mut dates {
             p.expect(b',')?;
@@ -383,15 +348,8 @@ fn parse_rule(text: &[u8]) -> Option<Rule> {
         }
     }
     let offset_s = i32::try_from(summer_offset).ok()?;
-    let summer = LocalType {
-        offset_s,
-        abbreviation: summer_name,
-        is_dst: true,
-    };
-    (p.at == text.len()).then_some(Rule {
-        standard,
-        summer: Some((summer, dates[0], dates[1])),
-    })
+    let summer = LocalType { offset_s, abbreviation: summer_name, is_dst: true };
+    (p.at == text.len()).then_some(Rule { standard, summer: Some((summer, dates[0], dates[1])) })
 }
 
 struct RuleParser<'a> {
@@ -412,18 +370,10 @@ impl RuleParser<'_> {
         let quoted = self.peek() == Some(b'<');
         self.at += usize::from(quoted);
         let start = self.at;
-        while self.peek().is_some_and(|b| {
-            if quoted {
-                b != b'>'
-            } else {
-                b.is_ascii_alphabetic()
-            }
-        }) {
+        while self.peek().is_some_and(|b| if quoted { b != b'>' } else { b.is_ascii_alphabetic() }) {
             self.at += 1;
         }
-        let name = std::str::from_utf8(&self.text[start..self.at])
-            .ok()?
-            .to_owned();
+        let name = std::str::from_utf8(&self.text[start..self.at]).ok()?.to_owned();
         if quoted {
             self.expect(b'>')?;
         }
@@ -435,10 +385,7 @@ impl RuleParser<'_> {
         while self.peek().is_some_and(|b| b.is_ascii_digit()) && self.at - start < 6 {
             self.at += 1;
         }
-        std::str::from_utf8(&self.text[start..self.at])
-            .ok()?
-            .parse()
-            .ok()
+        std::str::from_utf8(&self.text[start..self.at]).ok()?.parse().ok()
     }
 
     /// `[+-]hh[:mm[:ss]]` in seconds.
@@ -506,10 +453,7 @@ mod tests {
         assert_eq!(zone.offset_for_local_ms(1729996200e3), 7_200_000);
         let south = TimeZone::named("AEST-10AEDT,M10.1.0,M4.1.0/3");
         assert!(south.at_utc_ms(1704067200e3).is_dst && !south.at_utc_ms(1719792000e3).is_dst);
-        assert_eq!(
-            TimeZone::named("<-03>3").at_utc_ms(0.0).offset_ms,
-            -3 * 3_600_000
-        );
+        assert_eq!(TimeZone::named("<-03>3").at_utc_ms(0.0).offset_ms, -3 * 3_600_000);
         assert_eq!(TimeZone::named("nonsense").name(), "UTC");
     }
 

@@ -29,8 +29,7 @@ pub fn is_white_space_or_line_terminator(unit: u16) -> bool {
 
 /// IdentifierStart without escapes (ECMA-262 12.7).
 pub fn is_id_start(code_point: u32) -> bool {
-    matches!(code_point, 0x24 | 0x5F)
-        || char::from_u32(code_point).is_some_and(unicode_id_start::is_id_start)
+    matches!(code_point, 0x24 | 0x5F) || char::from_u32(code_point).is_some_and(unicode_id_start::is_id_start)
 }
 
 /// IdentifierPart without escapes (ECMA-262 12.7): ID_Continue, `$`, ZWNJ and ZWJ.
@@ -62,14 +61,7 @@ pub fn is_well_formed(text: &[u16]) -> bool {
 pub fn to_well_formed(text: &[u16]) -> Vec<u16> {
     let mut out = Vec::with_capacity(text.len());
     for (_, c) in code_points(text) {
-        push_code_point(
-            &mut out,
-            if (0xD800..0xE000).contains(&c) {
-                0xFFFD
-            } else {
-                c
-            },
-        );
+        push_code_point(&mut out, if (0xD800..0xE000).contains(&c) { 0xFFFD } else { c });
     }
     out
 }
@@ -131,9 +123,7 @@ pub fn to_upper<U: Units + ?Sized>(text: &U) -> Vec<u16> {
     let mut out = Vec::with_capacity(text.len());
     for (_, code_point) in code_points(text) {
         match char::from_u32(code_point) {
-            Some(c) => c
-                .to_uppercase()
-                .for_each(|c| push_code_point(&mut out, u32::from(c))),
+            Some(c) => c.to_uppercase().for_each(|c| push_code_point(&mut out, u32::from(c))),
             None => out.push(code_point as u16),
         }
     }
@@ -146,14 +136,8 @@ pub fn to_lower<U: Units + ?Sized>(text: &U) -> Vec<u16> {
     let mut out = Vec::with_capacity(text.len());
     for (at, code_point) in code_points(text) {
         match char::from_u32(code_point) {
-            Some('Σ') => out.push(if is_final_sigma(text, at) {
-                0x03C2
-            } else {
-                0x03C3
-            }),
-            Some(c) => c
-                .to_lowercase()
-                .for_each(|c| push_code_point(&mut out, u32::from(c))),
+            Some('Σ') => out.push(if is_final_sigma(text, at) { 0x03C2 } else { 0x03C3 }),
+            Some(c) => c.to_lowercase().for_each(|c| push_code_point(&mut out, u32::from(c))),
             None => out.push(code_point as u16),
         }
     }
@@ -284,19 +268,10 @@ mod tests {
         assert_eq!(lower("İ"), "i̇");
         assert_eq!(to_upper(units("ßŉﬁ").as_slice()), units("SSʼNFI"));
         assert_eq!(to_lower([0xD800u16, 0x41].as_slice()), vec![0xD800, 0x61]);
-        assert_eq!(
-            latin1_to_upper(b"a\xdf\xe4"),
-            CaseMapped::Latin1(b"ASS\xc4".to_vec())
-        );
-        assert_eq!(
-            latin1_to_upper(b"\xb5\xff"),
-            CaseMapped::Wide(vec![0x39C, 0x178])
-        );
+        assert_eq!(latin1_to_upper(b"a\xdf\xe4"), CaseMapped::Latin1(b"ASS\xc4".to_vec()));
+        assert_eq!(latin1_to_upper(b"\xb5\xff"), CaseMapped::Wide(vec![0x39C, 0x178]));
         assert_eq!(latin1_to_upper(b"\xf7A"), CaseMapped::Unchanged);
-        assert_eq!(
-            latin1_to_lower(b"\xd7\xc4"),
-            CaseMapped::Latin1(b"\xd7\xe4".to_vec())
-        );
+        assert_eq!(latin1_to_lower(b"\xd7\xc4"), CaseMapped::Latin1(b"\xd7\xe4".to_vec()));
         for b in 0..=255u8 {
             let expected = to_lower([b].as_slice());
             match latin1_to_lower(&[b]) {
@@ -310,46 +285,23 @@ mod tests {
     #[test]
     fn forms() {
         let text = units("\u{1E9B}\u{0323}");
-        assert_eq!(
-            normalize(text.as_slice(), NormalizationForm::Nfc),
-            units("\u{1E9B}\u{0323}")
-        );
-        assert_eq!(
-            normalize(text.as_slice(), NormalizationForm::Nfd),
-            units("\u{017F}\u{0323}\u{0307}")
-        );
-        assert_eq!(
-            normalize(text.as_slice(), NormalizationForm::Nfkc),
-            units("\u{1E69}")
-        );
-        assert_eq!(
-            normalize(text.as_slice(), NormalizationForm::Nfkd),
-            units("s\u{0323}\u{0307}")
-        );
-        assert_eq!(
-            normalize([0x65u16, 0xD800, 0x301].as_slice(), NormalizationForm::Nfc),
-            [0x65, 0xD800, 0x301]
-        );
+        assert_eq!(normalize(text.as_slice(), NormalizationForm::Nfc), units("\u{1E9B}\u{0323}"));
+        assert_eq!(normalize(text.as_slice(), NormalizationForm::Nfd), units("\u{017F}\u{0323}\u{0307}"));
+        assert_eq!(normalize(text.as_slice(), NormalizationForm::Nfkc), units("\u{1E69}"));
+        assert_eq!(normalize(text.as_slice(), NormalizationForm::Nfkd), units("s\u{0323}\u{0307}"));
+        assert_eq!(normalize([0x65u16, 0xD800, 0x301].as_slice(), NormalizationForm::Nfc), [0x65, 0xD800, 0x301]);
     }
 
     #[test]
     fn well_formed() {
         assert!(is_well_formed(&units("a😀")));
         assert!(!is_well_formed(&[0xDE00, 0xD83D]));
-        assert_eq!(
-            to_well_formed(&[0xD83D, 0x61, 0xD83D, 0xDE00]),
-            [0xFFFD, 0x61, 0xD83D, 0xDE00]
-        );
+        assert_eq!(to_well_formed(&[0xD83D, 0x61, 0xD83D, 0xDE00]), [0xFFFD, 0x61, 0xD83D, 0xDE00]);
     }
 
     #[test]
     fn identifiers() {
         assert!(is_id_start(0x24) && is_id_start(0x5F) && !is_id_start(0x31) && is_id_start(0xE4));
-        assert!(
-            is_id_continue(0x31)
-                && is_id_continue(0x200D)
-                && is_id_continue(0x5F)
-                && !is_id_continue(0x2D)
-        );
+        assert!(is_id_continue(0x31) && is_id_continue(0x200D) && is_id_continue(0x5F) && !is_id_continue(0x2D));
     }
 }

@@ -602,7 +602,8 @@ impl Realm {
             self.is_marked(Ref(shape)) && (key == 0 || self.is_marked(Ref(key))) && self.is_marked(Ref(*child))
         });
         shapes.roots.retain(|&(prototype, layout), shape| {
-            (prototype == 0 || self.is_marked(Ref(prototype))) && (layout == IS_PROTOTYPE || self.is_marked(Ref(*shape)))
+            (prototype == 0 || self.is_marked(Ref(prototype)))
+                && (layout == IS_PROTOTYPE || self.is_marked(Ref(*shape)))
         });
         self.shapes = shapes;
     }

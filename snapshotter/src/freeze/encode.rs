@@ -148,7 +148,8 @@ fn encode_special(realm: &Realm, graph: &Graph, id: usize, cell: Ref, kind: Kind
                 out.put32(4, 0);
                 out.put32(8, 0);
             }
-            let table = if has_table(realm, cell) { graph.special_address(Source::ShapeTable(cell)) } else { Ref::NULL };
+            let table =
+                if has_table(realm, cell) { graph.special_address(Source::ShapeTable(cell)) } else { Ref::NULL };
             out.put32(20, table.0);
         }
         Kind::Template => {

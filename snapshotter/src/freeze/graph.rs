@@ -152,7 +152,9 @@ impl Graph {
                 let name = cage.r(cell, 24);
                 let name = realm.view_flat(name).to_text();
                 let length_key = realm.key_for(zjs_engine::names::Name::length);
-                let arity = realm.get_own_quiet(cell, length_key).map_or(0, |p| if p.value.is_int() { p.value.as_int() as u32 } else { 0 });
+                let arity = realm
+                    .get_own_quiet(cell, length_key)
+                    .map_or(0, |p| if p.value.is_int() { p.value.as_int() as u32 } else { 0 });
                 if !self.host_functions.iter().any(|(n, _)| *n == name) {
                     self.host_functions.push((name, arity));
                 }

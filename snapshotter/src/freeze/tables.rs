@@ -3,11 +3,11 @@
 //! All are open-addressed with linear probing and at most half full, filled in image order, hashed by content
 //! (strings) or by image refs (shapes), so every realm of the image finds the same entries at the same place.
 
+use zjs_engine::bytecode::template::JsStr;
 use zjs_engine::kinds::Kind;
 use zjs_engine::realm::Realm;
 use zjs_engine::shapes::frozen_hash;
 use zjs_engine::strings::{StrView, intern::content_hash};
-use zjs_engine::bytecode::template::JsStr;
 
 use super::graph::{Graph, Source, string_content};
 

@@ -23,16 +23,31 @@ pub enum Node {
     Sequence(Vec<Node>),
     Alternatives(Vec<Node>),
     /// A capturing group.
-    Group { number: u32, body: Box<Node> },
+    Group {
+        number: u32,
+        body: Box<Node>,
+    },
     /// `groups` are the numbers of the groups inside, first and behind the last.
-    Repeat { body: Box<Node>, min: u32, max: u32, greedy: bool, groups: (u32, u32) },
+    Repeat {
+        body: Box<Node>,
+        min: u32,
+        max: u32,
+        greedy: bool,
+        groups: (u32, u32),
+    },
     /// `^`
     Start,
     /// `$`
     End,
     /// `\b` or `\B`
-    WordBoundary { negated: bool },
-    Look { body: Box<Node>, behind: bool, negated: bool },
+    WordBoundary {
+        negated: bool,
+    },
+    Look {
+        body: Box<Node>,
+        behind: bool,
+        negated: bool,
+    },
     BackReference(u32),
 }
 
@@ -282,7 +297,8 @@ impl Parser<'_> {
                 }
                 let name = &self.source[start..self.at];
                 self.at += 1;
-                let same = |known: &&super::GroupName| known.name.iter().map(|&u| u32::from(u)).eq(name.iter().copied());
+                let same =
+                    |known: &&super::GroupName| known.name.iter().map(|&u| u32::from(u)).eq(name.iter().copied());
                 let group = self.names.iter().find(same)?;
                 Some((Node::BackReference(*group.groups.first()?), true))
             }

@@ -27,18 +27,30 @@ pub enum Atom {
 #[derive(Debug, Clone, Copy)]
 pub enum Inst {
     /// One character, forwards or (in lookbehind) backwards.
-    One { atom: Atom, back: bool },
+    One {
+        atom: Atom,
+        back: bool,
+    },
     /// Units of the literal table, forwards.
-    Literal { start: u32, length: u32 },
+    Literal {
+        start: u32,
+        length: u32,
+    },
     /// A repeated atom, by index into the table of loops.
     Loop(u32),
     /// Try `first`, later `second`.
-    Split { first: u32, second: u32 },
+    Split {
+        first: u32,
+        second: u32,
+    },
     Jump(u32),
     /// Store the position in a capture slot.
     Save(u32),
     /// Clear the groups `first..end`.
-    ResetGroups { first: u32, end: u32 },
+    ResetGroups {
+        first: u32,
+        end: u32,
+    },
     /// Store the position in a register.
     Mark(u32),
     /// Fail if the position is still that of the register.
@@ -54,11 +66,16 @@ pub enum Inst {
     StartOfLine,
     End,
     EndOfLine,
-    WordBoundary { negated: bool },
+    WordBoundary {
+        negated: bool,
+    },
     /// Begin and end of a lookaround, by index into the table of looks.
     LookBegin(u32),
     LookEnd(u32),
-    BackReference { group: u32, back: bool },
+    BackReference {
+        group: u32,
+        back: bool,
+    },
     Match,
 }
 

@@ -76,10 +76,7 @@ pub fn escape_for_pattern<U: Units + ?Sized>(text: &U) -> Vec<u16> {
             continue;
         }
         let letter = match c {
-            Some(
-                '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|'
-                | '/',
-            ) => {
+            Some('^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '/') => {
                 out.extend([0x5C, code_point as u16]);
                 continue;
             }
@@ -91,8 +88,7 @@ pub fn escape_for_pattern<U: Units + ?Sized>(text: &U) -> Vec<u16> {
             _ => None,
         };
         let other_punctuator = c.is_some_and(|c| ",-=<>#&!%:;@~'`\"".contains(c));
-        let white = code_point < 0x10000
-            && unicode::is_white_space_or_line_terminator(code_point as u16);
+        let white = code_point < 0x10000 && unicode::is_white_space_or_line_terminator(code_point as u16);
         if let Some(letter) = letter {
             out.extend([0x5C, letter as u16]);
         } else if other_punctuator || white || c.is_none() {
@@ -105,10 +101,6 @@ pub fn escape_for_pattern<U: Units + ?Sized>(text: &U) -> Vec<u16> {
 }
 
 fn push_hex_escape(out: &mut Vec<u16>, code_point: u32) {
-    let text = if code_point <= 0xFF {
-        format!("\\x{code_point:02x}")
-    } else {
-        format!("\\u{code_point:04x}")
-    };
+    let text = if code_point <= 0xFF { format!("\\x{code_point:02x}") } else { format!("\\u{code_point:04x}") };
     out.extend(text.bytes().map(u16::from));
 }

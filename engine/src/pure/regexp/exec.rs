@@ -70,13 +70,32 @@ impl Subject for CodePoints<'_> {
 /// What to try or undo.
 #[derive(Debug, Clone, Copy)]
 enum Frame {
-    Choice { pc: u32, at: u32 },
-    Slot { slot: u32, old: u32 },
-    Register { register: u32, old: u32 },
+    Choice {
+        pc: u32,
+        at: u32,
+    },
+    Slot {
+        slot: u32,
+        old: u32,
+    },
+    Register {
+        register: u32,
+        old: u32,
+    },
     /// A greedy loop that may give back characters until it is at `least`.
-    Shrink { index: u32, pc: u32, least: u32, at: u32 },
+    Shrink {
+        index: u32,
+        pc: u32,
+        least: u32,
+        at: u32,
+    },
     /// A lazy loop that may take up to `more` characters more.
-    Extend { index: u32, pc: u32, more: u32, at: u32 },
+    Extend {
+        index: u32,
+        pc: u32,
+        more: u32,
+        at: u32,
+    },
 }
 
 /// Memory of a matcher, kept between matches.

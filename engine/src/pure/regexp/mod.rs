@@ -50,9 +50,7 @@ impl RegExpFlags {
     pub fn parse<U: Units + ?Sized>(text: &U) -> Option<RegExpFlags> {
         let mut bits = 0u8;
         for i in 0..text.len() {
-            let at = FLAG_LETTERS
-                .iter()
-                .position(|&b| u16::from(b) == text.at(i))?;
+            let at = FLAG_LETTERS.iter().position(|&b| u16::from(b) == text.at(i))?;
             if bits & 1 << at != 0 {
                 return None;
             }
@@ -74,10 +72,7 @@ impl RegExpFlags {
 
     /// Whether the flag with this letter is set.
     pub fn has(self, letter: u8) -> bool {
-        FLAG_LETTERS
-            .iter()
-            .position(|&b| b == letter)
-            .is_some_and(|at| self.bits & 1 << at != 0)
+        FLAG_LETTERS.iter().position(|&b| b == letter).is_some_and(|at| self.bits & 1 << at != 0)
     }
 
     /// `u` or `v`: the pattern and the subject are read by code points.
@@ -87,11 +82,7 @@ impl RegExpFlags {
 
     /// The letters in alphabetical order.
     pub fn letters(self) -> String {
-        FLAG_LETTERS
-            .iter()
-            .filter(|&&b| self.has(b))
-            .map(|&b| char::from(b))
-            .collect()
+        FLAG_LETTERS.iter().filter(|&&b| self.has(b)).map(|&b| char::from(b)).collect()
     }
 }
 
@@ -189,9 +180,7 @@ impl Captures {
 pub fn compile<U: Units + ?Sized>(source: &U, flags: RegExpFlags) -> Result<Program, String> {
     // Without u or v a pattern is a sequence of code units, and so is what it matches.
     let source: Vec<u32> = if flags.is_unicode() {
-        super::unicode::code_points(source)
-            .map(|(_, c)| c)
-            .collect()
+        super::unicode::code_points(source).map(|(_, c)| c).collect()
     } else {
         (0..source.len()).map(|i| u32::from(source.at(i))).collect()
     };
@@ -314,9 +303,7 @@ impl Program {
 
     fn regress(&self) -> Option<&regress::Regex> {
         self.search
-            .get_or_init(|| {
-                regress::Regex::from_unicode(self.source.iter().copied(), regress_flags(self.flags)).ok()
-            })
+            .get_or_init(|| regress::Regex::from_unicode(self.source.iter().copied(), regress_flags(self.flags)).ok())
             .as_ref()
     }
 
@@ -335,8 +322,7 @@ impl Program {
                 let pattern: Vec<u32> = [b"(?:".as_slice(), b")|()".as_slice()]
                     .map(|part| part.iter().map(|&b| u32::from(b)).collect::<Vec<u32>>())
                     .join(self.source.as_slice());
-                regress::Regex::from_unicode(pattern.iter().copied(), regress_flags(self.flags))
-                    .ok()
+                regress::Regex::from_unicode(pattern.iter().copied(), regress_flags(self.flags)).ok()
             })
             .as_ref()
     }
@@ -381,11 +367,7 @@ mod tests {
     use super::*;
 
     fn program(source: &str, flags: &str) -> Program {
-        compile(
-            units(source).as_slice(),
-            RegExpFlags::parse(flags.as_bytes()).unwrap(),
-        )
-        .unwrap()
+        compile(units(source).as_slice(), RegExpFlags::parse(flags.as_bytes()).unwrap()).unwrap()
     }
 
     /// Runs both matchers where both can, and compares.
@@ -412,10 +394,7 @@ mod tests {
 
     #[test]
     fn flags() {
-        assert_eq!(
-            RegExpFlags::parse(b"yg".as_slice()).unwrap().letters(),
-            "gy"
-        );
+        assert_eq!(RegExpFlags::parse(b"yg".as_slice()).unwrap().letters(), "gy");
         assert_eq!(RegExpFlags::parse(b"gg".as_slice()), None);
         assert_eq!(RegExpFlags::parse(b"uv".as_slice()), None);
         assert_eq!(RegExpFlags::parse(b"x".as_slice()), None);
@@ -457,23 +436,11 @@ mod tests {
 
     #[test]
     fn groups() {
-        let program = program(
-            "(?<year>\\d{4})-(\\d\\d)|(?<year>x)[(](?:y)(?<\\u0061b>z)",
-            "",
-        );
+        let program = program("(?<year>\\d{4})-(\\d\\d)|(?<year>x)[(](?:y)(?<\\u0061b>z)", "");
         assert_eq!(program.group_count(), 4);
         assert_eq!(
             program.group_names(),
-            [
-                GroupName {
-                    name: units("year"),
-                    groups: vec![1, 3]
-                },
-                GroupName {
-                    name: units("ab"),
-                    groups: vec![4]
-                }
-            ]
+            [GroupName { name: units("year"), groups: vec![1, 3] }, GroupName { name: units("ab"), groups: vec![4] }]
         );
         let text = Text::Latin1(b"a 2020-01");
         let captures = exec(&program, text, 0, false).unwrap();
@@ -523,10 +490,7 @@ mod tests {
     #[test]
     fn errors_and_warnings() {
         for bad in ["(", "[", "a**", "\\", "(?<a>)(?<a>)", "(?<n", "^*", "\\b{2}", "(?<=a)?", "(?<1>a)"] {
-            assert!(
-                compile(units(bad).as_slice(), RegExpFlags::default()).is_err(),
-                "{bad}"
-            );
+            assert!(compile(units(bad).as_slice(), RegExpFlags::default()).is_err(), "{bad}");
         }
         assert!(program("(a+)+b", "").may_backtrack_badly());
         assert!(program("((a{2,}))*b", "").may_backtrack_badly());
@@ -537,19 +501,10 @@ mod tests {
 
     #[test]
     fn escaping() {
-        assert_eq!(
-            escape_source(b"a/b[/]\\/\n".as_slice()),
-            Some(units("a\\/b[/]\\/\\n"))
-        );
+        assert_eq!(escape_source(b"a/b[/]\\/\n".as_slice()), Some(units("a\\/b[/]\\/\\n")));
         assert_eq!(escape_source(b"abc".as_slice()), None);
         assert_eq!(escape_source(b"".as_slice()), Some(units("(?:)")));
-        assert_eq!(
-            escape_for_pattern(b"a.b-c \n".as_slice()),
-            units("\\x61\\.b\\x2dc\\x20\\n")
-        );
-        assert_eq!(
-            escape_for_pattern([0x2028u16, 0xD800].as_slice()),
-            units("\\u2028\\ud800")
-        );
+        assert_eq!(escape_for_pattern(b"a.b-c \n".as_slice()), units("\\x61\\.b\\x2dc\\x20\\n"));
+        assert_eq!(escape_for_pattern([0x2028u16, 0xD800].as_slice()), units("\\u2028\\ud800"));
     }
 }

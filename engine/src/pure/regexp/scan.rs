@@ -13,27 +13,17 @@ pub(super) struct GroupScan {
 
 /// Counts the groups of a pattern that is known to be valid, and reads their names.
 pub(super) fn scan_groups(source: &[u32], flags: RegExpFlags) -> GroupScan {
-    let mut scan = GroupScan {
-        count: 0,
-        names: Vec::new(),
-        has_decimal_escape: false,
-    };
+    let mut scan = GroupScan { count: 0, names: Vec::new(), has_decimal_escape: false };
     let mut walker = Walker::new(source, flags);
     while let Some(token) = walker.next_token() {
         match token {
-            Token::Open {
-                capturing: true,
-                name,
-            } => {
+            Token::Open { capturing: true, name } => {
                 scan.count += 1;
                 let Some((start, end)) = name else { continue };
                 let name = decode_group_name(&source[start..end]);
                 match scan.names.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.groups.push(scan.count),
-                    None => scan.names.push(GroupName {
-                        name,
-                        groups: vec![scan.count],
-                    }),
+                    None => scan.names.push(GroupName { name, groups: vec![scan.count] }),
                 }
             }
             Token::DecimalEscape => scan.has_decimal_escape = true,
@@ -163,10 +153,7 @@ fn is_quantifier(source: &[u32]) -> bool {
 
 /// The tokens that matter to the scans above.
 enum Token {
-    Open {
-        capturing: bool,
-        name: Option<(usize, usize)>,
-    },
+    Open { capturing: bool, name: Option<(usize, usize)> },
     Close,
     Bar,
     Unbounded,
@@ -183,17 +170,11 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn new(source: &'a [u32], flags: RegExpFlags) -> Walker<'a> {
-        Walker {
-            source,
-            at: 0,
-            nested_classes: flags.has(b'v'),
-        }
+        Walker { source, at: 0, nested_classes: flags.has(b'v') }
     }
 
     fn peek(&self, ahead: usize) -> Option<char> {
-        self.source
-            .get(self.at + ahead)
-            .and_then(|&c| char::from_u32(c))
+        self.source.get(self.at + ahead).and_then(|&c| char::from_u32(c))
     }
 
     fn next_token(&mut self) -> Option<Token> {
@@ -236,17 +217,11 @@ impl<'a> Walker<'a> {
 
     fn open_group(&mut self) -> Token {
         if self.peek(0) != Some('?') {
-            return Token::Open {
-                capturing: true,
-                name: None,
-            };
+            return Token::Open { capturing: true, name: None };
         }
         if self.peek(1) != Some('<') || matches!(self.peek(2), Some('=' | '!')) {
             self.at += 1;
-            return Token::Open {
-                capturing: false,
-                name: None,
-            };
+            return Token::Open { capturing: false, name: None };
         }
         let start = self.at + 2;
         let mut end = start;
@@ -254,10 +229,7 @@ impl<'a> Walker<'a> {
             end += 1;
         }
         self.at = (end + 1).min(self.source.len());
-        Token::Open {
-            capturing: true,
-            name: Some((start, end)),
-        }
+        Token::Open { capturing: true, name: Some((start, end)) }
     }
 
     /// `{n,}` is an unbounded repetition; everything else in braces is not of interest.
