@@ -368,7 +368,24 @@ impl Generator {
 
     fn expression(&mut self, depth: u32, functions: u64) -> String {
         if depth == 0 || self.next(5) == 0 {
-            return self.pick(&["a", "b", "s", "t", "i", "0", "1", "2", "-3", "7", "0.5", "255", "65537", "2147483647", "4294967296", "1e15"]);
+            return self.pick(&[
+                "a",
+                "b",
+                "s",
+                "t",
+                "i",
+                "0",
+                "1",
+                "2",
+                "-3",
+                "7",
+                "0.5",
+                "255",
+                "65537",
+                "2147483647",
+                "4294967296",
+                "1e15",
+            ]);
         }
         let a = self.expression(depth - 1, functions);
         let b = self.expression(depth - 1, functions);
@@ -393,7 +410,11 @@ impl Generator {
             let e = self.expression(3, number);
             body.push_str(&match self.next(4) {
                 0 => format!("for (i = 0; i < {}; i++) {{ {target} = {e}; }}\n", 1 + self.next(9)),
-                1 => format!("if ({} < {e}) {target} = {}; else {target}++;\n", self.expression(2, number), self.expression(2, number)),
+                1 => format!(
+                    "if ({} < {e}) {target} = {}; else {target}++;\n",
+                    self.expression(2, number),
+                    self.expression(2, number)
+                ),
                 2 => format!("while (i < {}) {{ {target} += {e}; i += 2; }}\n", 2 + self.next(9)),
                 _ => format!("{target} = {e};\n"),
             });
@@ -417,7 +438,10 @@ fn generated_functions_agree() {
                  for (var p of vs) for (var q of vs) out.push(show(f{n}(p, q)));
                  out.join('|')"
             );
-            let (native, interpreted) = (run(&built, true, &script, &RealmOptions::default()), run(&built, false, &script, &RealmOptions::default()));
+            let (native, interpreted) = (
+                run(&built, true, &script, &RealmOptions::default()),
+                run(&built, false, &script, &RealmOptions::default()),
+            );
             assert!(native == interpreted, "round {round}, f{n}:\n{source}\n{native:?}\n{interpreted:?}");
         }
     }
