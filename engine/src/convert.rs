@@ -52,7 +52,13 @@ impl Realm {
     /// # Errors
     /// TypeError; whatever the methods throw.
     pub fn to_primitive(&mut self, value: Value, hint: Hint) -> Completion {
-        let Some(object) = value.to_object_ref() else { return Ok(value) };
+        let Some(object) = value.to_object_ref() else {
+            // No script sees internal cells, but a forged image may hand one out: conversions must end.
+            if value.is_cell() || value.is_hole() {
+                return Err(self.throw_type("not a JavaScript value"));
+            }
+            return Ok(value);
+        };
         self.check_native_stack()?;
         let key = Key::Name(self.symbol(Sym::ToPrimitive));
         let exotic = self.get_method(value, key)?;

@@ -15,7 +15,7 @@ use zjs_engine::interp::generator::state;
 use zjs_engine::interp::iterate::sort;
 use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
 use zjs_engine::shapes::{ACCESSOR, GLOBAL_CELL};
-use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_OBJECT, TAG_STRING, TAG_SYMBOL, Value};
+use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_INT, TAG_OBJECT, TAG_SPECIAL, TAG_STRING, TAG_SYMBOL, Value};
 
 /// Number of element types of typed arrays.
 const ELEMENT_TYPES: usize = zjs_engine::builtins::element_types::ElementType::ALL.len();
@@ -170,7 +170,6 @@ fn requires(owner: Kind, at: u32) -> bool {
 }
 
 fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
-    let kind = image.kind(owner);
     let target = image.u32(owner + at);
     if target == 0 {
         let kind = image.kind(owner);
@@ -201,7 +200,13 @@ fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
 fn check_value(image: &Image, address: u32) -> Check {
     let value = Value(image.u64(address));
     if !value.is_ref() {
-        return Ok(());
+        let specials = [Value::UNDEFINED, Value::NULL, Value::FALSE, Value::TRUE, Value::HOLE, Value::LAZY];
+        let is_known = match value.tag() {
+            TAG_SPECIAL => specials.contains(&value),
+            TAG_INT => value.0 >> 32 & 0xFFFF == 0,
+            _ => true,
+        };
+        return if is_known { Ok(()) } else { Err(format!("word at {address:#x} is no value")) };
     }
     if value.0 >> 32 & 0xFFFF != 0 {
         return Err(format!("value at {address:#x} has bits beside its reference"));

@@ -350,6 +350,104 @@ fn exits_at_every_level_of_a_deep_recursion_and_collections_inside() {
     same(&built, "end = 'x'; weird(9000).length");
 }
 
+/// Makes numeric functions out of a seed.
+struct Generator(u64);
+
+impl Generator {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+
+    fn pick(&mut self, list: &[&str]) -> String {
+        let i = self.next(list.len() as u64) as usize;
+        list[i].to_string()
+    }
+
+    fn expression(&mut self, depth: u32, functions: u64) -> String {
+        if depth == 0 || self.next(5) == 0 {
+            return self.pick(&[
+                "a",
+                "b",
+                "s",
+                "t",
+                "i",
+                "0",
+                "1",
+                "2",
+                "-3",
+                "7",
+                "0.5",
+                "255",
+                "65537",
+                "2147483647",
+                "4294967296",
+                "1e15",
+            ]);
+        }
+        let a = self.expression(depth - 1, functions);
+        let b = self.expression(depth - 1, functions);
+        match self.next(12) {
+            0..=6 => {
+                let op = self.pick(&["+", "-", "*", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", ">>>"]);
+                format!("({a} {op} {b})")
+            }
+            7 => format!("({a} {} {b} ? {a} : {b})", self.pick(&["<", "<=", ">", ">=", "===", "!=="])),
+            8 => format!("(-({a}))"),
+            9 => format!("(~({a}))"),
+            10 => format!("({a} % {})", self.pick(&["7", "16", "1000003", "-5", "4294967296"])),
+            _ if functions > 0 => format!("f{}({a}, {b})", self.next(functions)),
+            _ => format!("(({a}) | 0)"),
+        }
+    }
+
+    fn function(&mut self, number: u64) -> String {
+        let mut body = String::from("let s = 0, t = 1, i = 0;\n");
+        for _ in 0..1 + self.next(3) {
+            let target = self.pick(&["s", "t", "a"]);
+            let e = self.expression(3, number);
+            body.push_str(&match self.next(4) {
+                0 => format!("for (i = 0; i < {}; i++) {{ {target} = {e}; }}\n", 1 + self.next(9)),
+                1 => format!(
+                    "if ({} < {e}) {target} = {}; else {target}++;\n",
+                    self.expression(2, number),
+                    self.expression(2, number)
+                ),
+                2 => format!("while (i < {}) {{ {target} += {e}; i += 2; }}\n", 2 + self.next(9)),
+                _ => format!("{target} = {e};\n"),
+            });
+        }
+        format!("function f{number}(a, b) {{ {body} return s + t - a; }}\n")
+    }
+}
+
+#[test]
+fn generated_functions_agree() {
+    let rounds = std::env::var("ZJS_NATIVE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let mut compiled = 0;
+    for round in 0..rounds {
+        let mut generator = Generator(0x9E37_79B9_7F4A_7C15 ^ (round + 1) * 0x1234_5677);
+        let source: String = (0..8).map(|n| generator.function(n)).collect();
+        let built = snapshot(&format!("{SHOW}{source}"));
+        compiled += (0..8).filter(|n| native(&built, &format!("f{n}")).is_ok()).count();
+        for n in 0..8 {
+            let script = format!(
+                "var vs = [0, 1, -1, 5, -7, 2.5, -0, NaN, 65536, 2147483647, -2147483648, 4294967295, 1e17, '3', undefined], out = [];
+                 for (var p of vs) for (var q of vs) out.push(show(f{n}(p, q)));
+                 out.join('|')"
+            );
+            let (native, interpreted) = (
+                run(&built, true, &script, &RealmOptions::default()),
+                run(&built, false, &script, &RealmOptions::default()),
+            );
+            assert!(native == interpreted, "round {round}, f{n}:\n{source}\n{native:?}\n{interpreted:?}");
+        }
+    }
+    println!("{compiled} of {} functions have native code", rounds * 8);
+}
+
 #[test]
 fn same_input_same_code() {
     let source = "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } function twice(a) { return fib(a) * 2.5 % 3; }";
@@ -383,7 +481,7 @@ fn timings() {
     for (script, count) in [
         ("work(1, 2, 3000000)", 3e6),
         ("drive(3000000)", 3e6),
-        ("fib(27)", 832_040.0),
+        ("fib(27)", 635_621.0),
         ("hash(3000000)", 3e6),
         ("lcg(3000000)", 3e6),
         ("mandel(150)", 450_000.0),
