@@ -428,7 +428,7 @@ fn generated_functions_agree() {
     let rounds = std::env::var("ZJS_NATIVE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
     let mut compiled = 0;
     for round in 0..rounds {
-        let mut generator = Generator(0x9E37_79B9_7F4A_7C15 ^ (round + 1) * 0x1234_5677);
+        let mut generator = Generator(0x9E37_79B9_7F4A_7C15 ^ ((round + 1) * 0x1234_5677));
         let source: String = (0..8).map(|n| generator.function(n)).collect();
         let built = snapshot(&format!("{SHOW}{source}"));
         compiled += (0..8).filter(|n| native(&built, &format!("f{n}")).is_ok()).count();
