@@ -42,7 +42,9 @@ pub fn render(outcome: &Outcome, rows: &[Row], choices: &Choices, stamp: &str) -
         line(&mut text, format_args!("- {label}: {value}"));
     }
     line(&mut text, format_args!("- jobs per call: {}", choices.jobs));
-    line(&mut text, format_args!("- command: `{}`", std::env::args().collect::<Vec<_>>().join(" ")));
+    // The flags, not the path of the program: a report may be passed on.
+    let flags: Vec<String> = std::env::args().skip(1).collect();
+    line(&mut text, format_args!("- command: `zjs-bench {}`", flags.join(" ")));
     text.push_str("\n| peer | what | engine |\n| --- | --- | --- |\n");
     for Present { name, about, version } in &outcome.present {
         line(&mut text, format_args!("| {name} | {about} | {version} |"));

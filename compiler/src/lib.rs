@@ -47,7 +47,7 @@ pub struct Compiler;
 /// Brackets may nest this deep; the parser recurses several frames for each.
 const NESTING_MAX: u32 = 6_000;
 const STACK_PER_BYTE: usize = 16 * 1024;
-const STACK_MIN: usize = 4 * 1024 * 1024;
+const STACK_MIN: usize = 512 * 1024;
 const STACK_MAX: usize = 1024 * 1024 * 1024;
 
 /// Deepest nesting of brackets and longest run of prefix operators, strings and comments left out roughly.

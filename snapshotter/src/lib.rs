@@ -1,6 +1,7 @@
 //! zjs snapshotter: builds, inspects, compares and verifies snapshots.
 
 pub mod build;
+pub mod cache;
 pub mod diff;
 pub mod freeze;
 pub mod host;

@@ -11,7 +11,7 @@ use zjs_engine::realm::RealmOptions;
 use zjs_loader::{OpenOptions, Snapshot};
 use zjs_snapshotter::build::{BuildError, BuildOptions, EntryKind, build, evaluate_entry, is_module_only, read_source};
 use zjs_snapshotter::host::command_functions;
-use zjs_snapshotter::{diff, inspect, write};
+use zjs_snapshotter::{cache, diff, inspect, write};
 
 #[derive(Parser)]
 #[command(name = "zjs-snapshot", version, about = "Builds, runs, inspects and compares zjs snapshots")]
@@ -213,15 +213,14 @@ fn open_own(path: &Path) -> Result<Snapshot, Failure> {
 /// The bare snapshot, built once per version of zjs and kept in the user's cache folder.
 fn bare_snapshot() -> Result<Snapshot, Failure> {
     let fingerprint = zjs_engine::image::layout_fingerprint();
-    let path = cache_folder().join(format!("bare-{fingerprint:032x}.zsnap"));
-    if path.exists()
+    let path = cache::folder().join(format!("bare-{fingerprint:032x}.zsnap"));
+    if cache::is_valid(&path, fingerprint)
         && let Ok(snapshot) = open_own(&path)
     {
         return Ok(snapshot);
     }
     let built = build(&BuildOptions::default(), command_functions(), |_| {}).map_err(build_failure)?;
-    let in_cache = std::fs::create_dir_all(cache_folder()).is_ok() && write::write_file(&path, &built.bytes).is_ok();
-    if in_cache {
+    if cache::store(&path, &built.bytes, fingerprint).is_ok() {
         return open_own(&path);
     }
     // No cache folder can be written: use a temporary file, which stays open while it is mapped.
@@ -229,14 +228,6 @@ fn bare_snapshot() -> Result<Snapshot, Failure> {
         tempfile::NamedTempFile::new().map_err(|e| usage(format!("no place for the bare snapshot: {e}")))?;
     write::write_file(temporary.path(), &built.bytes).map_err(|e| usage(e.to_string()))?;
     open_own(temporary.path())
-}
-
-fn cache_folder() -> PathBuf {
-    let home = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    home("ZJS_CACHE_DIR")
-        .or_else(|| home("XDG_CACHE_HOME").map(|p| p.join("zjs")))
-        .or_else(|| home("HOME").map(|p| p.join(".cache/zjs")))
-        .unwrap_or_else(|| std::env::temp_dir().join("zjs-cache"))
 }
 
 fn report(path: &Path) -> Result<inspect::Report, Failure> {

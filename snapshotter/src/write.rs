@@ -282,3 +282,16 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     file.persist(path).map_err(|e| io(e.error))?;
     Ok(())
 }
+
+/// Writes a small file whole or not at all.
+///
+/// # Errors
+/// When the folder or file cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let io = |source| WriteError::Io { path: path.into(), source };
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
+    file.persist(path).map_err(|e| io(e.error))?;
+    Ok(())
+}
