@@ -373,6 +373,11 @@ impl<'a> Codegen<'a> {
         self.open_env(scope);
         self.other_registers(scope);
         self.pseudo_bindings(scope);
+        // Before the parameters: their expressions may evaluate code that declares vars, and closures in them
+        // count this environment.
+        if self.an.scopes[scope as usize].var_object {
+            self.variable_object(scope);
+        }
         if let Some(params) = spec.params {
             let simple = self.an.funcs[self.f.func as usize].simple_params;
             if simple {
@@ -382,9 +387,6 @@ impl<'a> Codegen<'a> {
                 self.arguments_object(scope, params);
                 self.bind_params(params);
             }
-        }
-        if self.an.scopes[scope as usize].var_object {
-            self.variable_object(scope);
         }
         self.undefined_vars(scope, None);
         if spec.body_scope != NONE {
