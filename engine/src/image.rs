@@ -110,6 +110,12 @@ pub enum HeaderError {
 
 /// Hash over everything that gives an image its meaning.
 pub fn layout_fingerprint() -> u128 {
+    // A constant of the build; computing it takes longer than mapping a snapshot.
+    static FINGERPRINT: std::sync::OnceLock<u128> = std::sync::OnceLock::new();
+    *FINGERPRINT.get_or_init(compute_fingerprint)
+}
+
+fn compute_fingerprint() -> u128 {
     let mut text = String::new();
     text.push_str(env!("CARGO_PKG_VERSION"));
     text.push_str(crate::kinds::KIND_FINGERPRINT);
