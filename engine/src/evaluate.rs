@@ -47,7 +47,7 @@ impl Realm {
             let key = self.global_key(name)?;
             let taken = self.has_own_property(lexicals, key)?
                 || self.get_own_property(global, key)?.is_some_and(|own| !own.configurable());
-            if taken || self.is_declared_var(key)? {
+            if taken {
                 return Err(self.throw_redeclaration(key));
             }
         }
@@ -105,12 +105,6 @@ impl Realm {
     fn global_key(&mut self, name: &JsStr) -> Completion<Key> {
         let name = self.intern_js_str(name)?;
         Ok(self.key_of_interned(name))
-    }
-
-    /// Whether the global object has a property that a script declared with `var` or `function`: those are
-    /// not configurable, which `instantiate_globals` tests already.
-    fn is_declared_var(&mut self, _key: Key) -> Completion<bool> {
-        Ok(false)
     }
 
     fn can_declare_global_function(&mut self, global: Ref, key: Key) -> Completion<bool> {

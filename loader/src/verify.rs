@@ -187,13 +187,6 @@ fn check_ref(image: &Image, owner: u32, at: u32) -> Check {
             image.kind(target).info().name
         ));
     }
-    if image.kind(owner).info().place == Place::Ro
-        && image.kind(owner) != Kind::Shape
-        && at == 8
-        && owner < image.rw_start
-    {
-        return Ok(());
-    }
     Ok(())
 }
 

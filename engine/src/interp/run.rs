@@ -130,6 +130,28 @@ impl Realm {
                 if caches != 0 && index != NO_IC { caches + 16 * u32::from(index) } else { 0 }
             }};
         }
+        // What the cache at `$at` says about `$object`, whose shape fits; the lazy marker where it does not hold.
+        macro_rules! cached_value {
+            ($object:expr, $at:expr) => {{
+                let code = cage.read::<u32>($at + 8);
+                let holder = cage.read::<u32>($at + 4);
+                if holder == 0 {
+                    if code & OUT_OF_LINE == 0 {
+                        Value(cage.get($object, code))
+                    } else {
+                        Value(cage.read(cage.u32($object, SLOTS) + (code & !OUT_OF_LINE)))
+                    }
+                } else if cage.read::<u32>($at + 12) == self.prototype_epoch {
+                    if code & OUT_OF_LINE == 0 {
+                        Value(cage.get(Ref(holder), code))
+                    } else {
+                        Value(cage.read(cage.u32(Ref(holder), SLOTS) + (code & !OUT_OF_LINE)))
+                    }
+                } else {
+                    Value::LAZY
+                }
+            }};
+        }
         // Arithmetic with an int32 fast path, a double fast path and a slow path.
         macro_rules! arithmetic {
             ($a:expr, $b:expr, $units:expr, |$x:ident, $y:ident| $int:expr, |$p:ident, $q:ident| $double:expr, $slow:ident) => {{
@@ -521,23 +543,7 @@ impl Realm {
                     if base.is_object() && at != 0 {
                         let object = base.as_ref();
                         if cage.u32(object, SHAPE) == cage.read::<u32>(at) {
-                            let code = cage.read::<u32>(at + 8);
-                            let holder = cage.read::<u32>(at + 4);
-                            let value = if holder == 0 {
-                                if code & OUT_OF_LINE == 0 {
-                                    Value(cage.get(object, code))
-                                } else {
-                                    Value(cage.read(cage.u32(object, SLOTS) + (code & !OUT_OF_LINE)))
-                                }
-                            } else if cage.read::<u32>(at + 12) == self.prototype_epoch {
-                                if code & OUT_OF_LINE == 0 {
-                                    Value(cage.get(Ref(holder), code))
-                                } else {
-                                    Value(cage.read(cage.u32(Ref(holder), SLOTS) + (code & !OUT_OF_LINE)))
-                                }
-                            } else {
-                                Value::LAZY
-                            };
+                            let value = cached_value!(object, at);
                             if value != Value::LAZY {
                                 set!(1, value);
                                 next!(5);
@@ -556,23 +562,7 @@ impl Realm {
                     if base.is_object() && at != 0 {
                         let object = base.as_ref();
                         if cage.u32(object, SHAPE) == cage.read::<u32>(at) {
-                            let code = cage.read::<u32>(at + 8);
-                            let holder = cage.read::<u32>(at + 4);
-                            let value = if holder == 0 {
-                                if code & OUT_OF_LINE == 0 {
-                                    Value(cage.get(object, code))
-                                } else {
-                                    Value(cage.read(cage.u32(object, SLOTS) + (code & !OUT_OF_LINE)))
-                                }
-                            } else if cage.read::<u32>(at + 12) == self.prototype_epoch {
-                                if code & OUT_OF_LINE == 0 {
-                                    Value(cage.get(Ref(holder), code))
-                                } else {
-                                    Value(cage.read(cage.u32(Ref(holder), SLOTS) + (code & !OUT_OF_LINE)))
-                                }
-                            } else {
-                                Value::LAZY
-                            };
+                            let value = cached_value!(object, at);
                             if value != Value::LAZY {
                                 cage.init(block + 32, value.0);
                                 cage.init(block + 40, base.0);
