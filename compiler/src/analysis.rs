@@ -789,12 +789,12 @@ pub fn params_have_expressions(params: &FormalParameters<'_>) -> bool {
 impl<'a> Visit<'a> for Analyzer<'a> {
     fn visit_expression(&mut self, it: &Expression<'a>) {
         self.depth += 1;
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || walk::walk_expression(self, it));
+        crate::stack::ensure(|| walk::walk_expression(self, it));
         self.depth -= 1;
     }
 
     fn visit_statement(&mut self, it: &Statement<'a>) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || walk::walk_statement(self, it));
+        crate::stack::ensure(|| walk::walk_statement(self, it));
     }
 
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {

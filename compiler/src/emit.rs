@@ -4,10 +4,13 @@
 //! label that is bound lies at an instruction start. Limits that are passed (registers, constants) set
 //! a flag that the caller turns into a `CompileError`; emission itself never fails.
 
-use std::collections::HashMap;
+use std::hash::Hasher;
 
+use hashbrown::HashTable;
 use zjs_engine::bytecode::opcode::{NO_IC, Opcode, Operand};
 use zjs_engine::bytecode::template::{Constant, Handler, JsStr};
+
+use crate::scope::Fx;
 
 /// A register number.
 pub type Reg = u16;
@@ -32,10 +35,45 @@ pub enum Pin {
     Constant(u16),
 }
 
-#[derive(PartialEq, Eq, Hash)]
-enum ConstKey {
+/// Tables of constants up to this size are searched from the front; larger ones get an index.
+const INDEX_FROM: usize = 8;
+
+/// What a constant is looked up by, without owning it.
+#[derive(Clone, Copy, PartialEq)]
+enum ConstKey<'a> {
     Number(u64),
-    Str(JsStr),
+    Latin1(&'a [u8]),
+    Utf16(&'a [u16]),
+}
+
+impl<'a> ConstKey<'a> {
+    fn of(constant: &'a Constant) -> Option<ConstKey<'a>> {
+        match constant {
+            Constant::Number(value) => Some(ConstKey::Number(value.to_bits())),
+            Constant::String(s) => Some(ConstKey::of_str(s)),
+            _ => None,
+        }
+    }
+
+    fn of_str(s: &'a JsStr) -> ConstKey<'a> {
+        match s {
+            JsStr::Latin1(s) => ConstKey::Latin1(s),
+            JsStr::Utf16(s) => ConstKey::Utf16(s),
+        }
+    }
+
+    fn hash(self) -> u64 {
+        let mut hasher = Fx::default();
+        match self {
+            ConstKey::Number(bits) => hasher.write_u64(bits),
+            ConstKey::Latin1(s) => {
+                hasher.write(s);
+                hasher.write_usize(s.len());
+            }
+            ConstKey::Utf16(s) => s.iter().for_each(|&unit| hasher.write_u64(u64::from(unit))),
+        }
+        hasher.finish()
+    }
 }
 
 /// See the module documentation.
@@ -45,7 +83,8 @@ pub struct Assembler {
     pub constants: Vec<Constant>,
     pub handlers: Vec<Handler>,
     pub positions: Vec<(u32, u32)>,
-    const_index: HashMap<ConstKey, u16>,
+    /// Indices of the numbers and strings among the constants, once there are many.
+    const_index: HashTable<u16>,
     position: u32,
     labels: Vec<u32>,
     patches: Vec<(u32, u32, Label)>,
@@ -149,30 +188,58 @@ impl Assembler {
         (self.constants.len() - 1) as u16
     }
 
+    fn find_constant(&self, key: ConstKey) -> Option<u16> {
+        let is_key = |index: usize| ConstKey::of(&self.constants[index]) == Some(key);
+        if self.const_index.is_empty() {
+            return (0..self.constants.len()).find(|&i| is_key(i)).map(|i| i as u16);
+        }
+        self.const_index.find(key.hash(), |&index| is_key(usize::from(index))).copied()
+    }
+
+    /// Adds a number or string that `find_constant` did not find.
+    fn add_constant(&mut self, constant: Constant) -> u16 {
+        let index = self.constant(constant);
+        let hash_of = |constants: &[Constant], index: u16| {
+            ConstKey::of(&constants[usize::from(index)]).map(ConstKey::hash)
+        };
+        let constants = &self.constants;
+        let unindexed = if self.const_index.is_empty() { 0 } else { constants.len() - 1 };
+        if constants.len() > INDEX_FROM && !self.overflow {
+            for index in unindexed..constants.len() {
+                let index = index as u16;
+                if let Some(hash) = hash_of(constants, index) {
+                    let rehash = |&other: &u16| hash_of(constants, other).unwrap_or_default();
+                    self.const_index.insert_unique(hash, index, rehash);
+                }
+            }
+        }
+        index
+    }
+
     /// Index of a string constant.
     pub fn string(&mut self, s: JsStr) -> u16 {
-        if let Some(&index) = self.const_index.get(&ConstKey::Str(s.clone())) {
-            return index;
+        match self.find_constant(ConstKey::of_str(&s)) {
+            Some(index) => index,
+            None => self.add_constant(Constant::String(s)),
         }
-        let index = self.constant(Constant::String(s.clone()));
-        self.const_index.insert(ConstKey::Str(s), index);
-        index
     }
 
     /// Index of a string constant given as text.
     pub fn name(&mut self, s: &str) -> u16 {
+        if s.is_ascii()
+            && let Some(index) = self.find_constant(ConstKey::Latin1(s.as_bytes()))
+        {
+            return index;
+        }
         self.string(JsStr::from(s))
     }
 
     /// Index of a number constant.
     pub fn number(&mut self, value: f64) -> u16 {
-        let key = ConstKey::Number(value.to_bits());
-        if let Some(&index) = self.const_index.get(&key) {
-            return index;
+        match self.find_constant(ConstKey::Number(value.to_bits())) {
+            Some(index) => index,
+            None => self.add_constant(Constant::Number(value)),
         }
-        let index = self.constant(Constant::Number(value));
-        self.const_index.insert(key, index);
-        index
     }
 
     /// The lowest register that is not in use.

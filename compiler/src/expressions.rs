@@ -16,8 +16,6 @@ use crate::literals::int_literal;
 use crate::scope::NONE;
 use crate::strings::array_index;
 
-const RED_ZONE: usize = 128 * 1024;
-const STACK_STEP: usize = 2 * 1024 * 1024;
 
 impl<'a> Codegen<'a> {
     /// Evaluates to some register: a variable's own, or a new temporary.
@@ -125,7 +123,7 @@ impl<'a> Codegen<'a> {
     pub fn expr_into(&mut self, e: &Expression<'a>, dst: Reg) {
         // A destination may be the next argument of a call block: temporaries must not stay behind it.
         let mark = self.top();
-        stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.expr_into_inner(e, dst));
+        crate::stack::ensure(|| self.expr_into_inner(e, dst));
         self.free(mark);
     }
 
@@ -682,7 +680,7 @@ impl<'a> Codegen<'a> {
 
     /// Jumps to `label` if the truth value of `e` is `sense`; otherwise goes on behind.
     pub fn jump_if(&mut self, e: &Expression<'a>, label: Label, sense: bool) {
-        stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.jump_if_inner(e, label, sense));
+        crate::stack::ensure(|| self.jump_if_inner(e, label, sense));
     }
 
     fn jump_if_inner(&mut self, e: &Expression<'a>, label: Label, sense: bool) {

@@ -246,7 +246,7 @@ impl<'a> Codegen<'a> {
         let func = self.an.scopes.get(spec.scope as usize).map_or(self.f.func, |s| s.func);
         let state = FunctionState::new(func, spec.kind, spec.suspension, spec.strict);
         let outer = std::mem::replace(&mut self.f, state);
-        stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.function_code(spec));
+        crate::stack::ensure(|| self.function_code(spec));
         let state = std::mem::replace(&mut self.f, outer);
         let template = self.finish_template(state, spec);
         self.functions[index as usize] = Some(template);

@@ -18,14 +18,17 @@ pub const NONE: u32 = u32::MAX;
 pub struct Fx(u64);
 
 impl Hasher for Fx {
+    /// The multiplication leaves the low bits weak, and tables take their bucket from these.
     fn finish(&self) -> u64 {
-        self.0
+        self.0.rotate_left(26)
     }
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0u8; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            self.write_u64(rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
         }
     }
     fn write_u8(&mut self, n: u8) {

@@ -19,7 +19,7 @@ impl<'a> Codegen<'a> {
         if self.error.is_some() {
             return;
         }
-        stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || self.statement_inner(s, Vec::new()));
+        crate::stack::ensure(|| self.statement_inner(s, Vec::new()));
     }
 
     /// Statements that always set the completion value begin by making it undefined.

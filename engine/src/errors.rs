@@ -138,8 +138,8 @@ impl Realm {
         if let crate::strings::StrView::Latin1(text) = view {
             // The usual case, in a form that runs at memory speed: an error captures a position per frame.
             let before = &text[..(at as usize).min(text.len())];
-            let line = 1 + before.iter().filter(|&&b| b == b'\n').count() as u32;
-            let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+            let line = 1 + memchr::memchr_iter(b'\n', before).count() as u32;
+            let start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
             return (line, at - (start as u32).min(at) + 1);
         }
         let newline = |u: u16| matches!(u, 0x0A | 0x2028 | 0x2029);
