@@ -99,6 +99,14 @@ pub struct Assembler {
 }
 
 impl Assembler {
+    /// Makes room for the code of so many bytes of source.
+    pub fn expect_source(&mut self, bytes: u32) {
+        let bytes = bytes.min(16 * 1024) as usize;
+        self.code.reserve(bytes + 16);
+        self.positions.reserve(bytes / 6 + 4);
+        self.constants.reserve(bytes / 24 + 2);
+    }
+
     /// Offset of the next instruction.
     pub fn here(&self) -> u32 {
         self.code.len() as u32

@@ -244,7 +244,8 @@ impl<'a> Codegen<'a> {
         let index = self.functions.len() as u32;
         self.functions.push(None);
         let func = self.an.scopes.get(spec.scope as usize).map_or(self.f.func, |s| s.func);
-        let state = FunctionState::new(func, spec.kind, spec.suspension, spec.strict);
+        let mut state = FunctionState::new(func, spec.kind, spec.suspension, spec.strict);
+        state.asm.expect_source(spec.span.size());
         let outer = std::mem::replace(&mut self.f, state);
         crate::stack::ensure(|| self.function_code(spec));
         let state = std::mem::replace(&mut self.f, outer);

@@ -309,6 +309,12 @@ impl Cage {
         }
     }
 
+    /// Copies host integers or floats into the cage.
+    pub fn write_all<T: Plain>(self, to: u32, values: &[T]) {
+        // SAFETY: `Plain` types are integers and floats: every byte of the slice is initialised.
+        self.write_bytes(to, unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) });
+    }
+
     /// The bytes at `address`, borrowed. No store to the cage may happen while the slice lives; callers
     /// use it for leaf work (comparing, hashing, copying out) only.
     #[inline(always)]

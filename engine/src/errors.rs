@@ -80,15 +80,9 @@ impl Realm {
     /// # Errors
     /// Out of memory.
     pub fn capture_stack(&mut self, error: Ref) -> Completion<()> {
-        let mut text = self.error_headline(error);
-        for (function, script, line, column) in self.stack_frames(STACK_FRAMES_MAX) {
-            let place = format!("{script}:{line}:{column}");
-            if function.is_empty() {
-                text.push_str(&format!("\n    at {place}"));
-            } else {
-                text.push_str(&format!("\n    at {function} ({place})"));
-            }
-        }
+        let mut text = String::with_capacity(256);
+        self.push_headline(error, &mut text);
+        self.push_stack_frames(&mut text, STACK_FRAMES_MAX);
         let stack = self.new_string(&text)?;
         let key = self.name(Name::stack);
         let shape = self.shape_of(error);
@@ -100,14 +94,18 @@ impl Realm {
 
     /// `Name: message` of an error without running script.
     pub fn error_headline(&mut self, error: Ref) -> String {
-        let mut name = String::from("Error");
+        let mut text = String::new();
+        self.push_headline(error, &mut text);
+        text
+    }
+
+    fn push_headline(&mut self, error: Ref, text: &mut String) {
+        let mut name = None;
         let mut at = error;
         let name_key = crate::objects::Key::Name(self.name(Name::name));
         while !at.is_null() {
             if let Some(found) = self.get_own_quiet(at, name_key) {
-                if found.value.is_string() {
-                    name = self.string_text(found.value.as_ref()).unwrap_or_default();
-                }
+                name = found.value.is_string().then(|| found.value.as_ref());
                 break;
             }
             if self.cage.is(at, Kind::Proxy) {
@@ -116,15 +114,17 @@ impl Realm {
             at = self.ordinary_prototype(at);
         }
         let message_key = crate::objects::Key::Name(self.name(Name::message));
-        let message = match self.get_own_quiet(error, message_key) {
-            Some(found) if found.value.is_string() => self.string_text(found.value.as_ref()).unwrap_or_default(),
-            _ => String::new(),
-        };
-        match (name.is_empty(), message.is_empty()) {
-            (_, true) => name,
-            (true, _) => message,
-            _ => format!("{name}: {message}"),
+        let message = self.get_own_quiet(error, message_key).filter(|found| found.value.is_string());
+        match name.map(|name| self.view(name)) {
+            Some(Ok(name)) => name.push_text(text),
+            Some(Err(_)) => {}
+            None => text.push_str("Error"),
         }
+        let Some(Ok(message)) = message.map(|found| self.view(found.value.as_ref())) else { return };
+        if !text.is_empty() && !message.is_empty() {
+            text.push_str(": ");
+        }
+        message.push_text(text);
     }
 
     /// Line and column (from 1) of code unit `at` in a script's source.

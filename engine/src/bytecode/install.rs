@@ -118,9 +118,7 @@ impl Realm {
         self.cage.set(template, SCRIPT, script.0);
         let code = self.allocate_tail(Kind::Code, 8, 2 * f.code.len() as u64)?;
         self.cage.init(code.0 + 4, f.code.len() as u32);
-        for (i, &unit) in f.code.iter().enumerate() {
-            self.cage.init(code.0 + 8 + 2 * i as u32, unit);
-        }
+        self.cage.write_all(code.0 + 8, &f.code);
         self.cage.set(template, CODE, code.0);
         let constants = self.allocate_tail(Kind::Constants, 8, 8 * f.constants.len() as u64)?;
         self.cage.init(constants.0 + 4, f.constants.len() as u32);
@@ -164,9 +162,7 @@ impl Realm {
         }
         let cell = self.allocate_tail(Kind::Table, 8, 4 * words.len() as u64)?;
         self.cage.init(cell.0 + 4, words.len() as u32);
-        for (i, &word) in words.iter().enumerate() {
-            self.cage.init(cell.0 + 8 + 4 * i as u32, word);
-        }
+        self.cage.write_all(cell.0 + 8, words);
         Ok(cell)
     }
 
@@ -203,9 +199,7 @@ impl Realm {
         let cell = self.allocate_tail(Kind::BigInt, 8, 4 * digits.len() as u64)?;
         self.cage.init(cell.0 + 1, u8::from(negative && !digits.is_empty()));
         self.cage.init(cell.0 + 4, digits.len() as u32);
-        for (i, &digit) in digits.iter().enumerate() {
-            self.cage.init(cell.0 + 8 + 4 * i as u32, digit);
-        }
+        self.cage.write_all(cell.0 + 8, digits);
         Ok(cell)
     }
 

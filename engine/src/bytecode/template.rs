@@ -5,11 +5,16 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
+/// Latin-1 units; most names are short enough to need no allocation.
+pub type Latin1 = SmallVec<[u8; 24]>;
+
 /// A JavaScript string as code units; Latin-1 whenever every unit is below 256.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum JsStr {
     /// All code units are below 256.
-    Latin1(Box<[u8]>),
+    Latin1(Latin1),
     /// At least one code unit is 256 or more; lone surrogates are allowed.
     Utf16(Box<[u16]>),
 }
@@ -49,7 +54,7 @@ impl JsStr {
 impl From<&str> for JsStr {
     fn from(s: &str) -> JsStr {
         if s.is_ascii() {
-            JsStr::Latin1(s.as_bytes().into())
+            JsStr::Latin1(Latin1::from_slice(s.as_bytes()))
         } else {
             JsStr::from_units(&s.encode_utf16().collect::<Vec<_>>())
         }

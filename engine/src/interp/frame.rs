@@ -146,11 +146,10 @@ impl Realm {
         None
     }
 
-    /// The innermost frames as (function name, script name, line, column), innermost first.
-    pub(crate) fn stack_frames(&mut self, most: usize) -> Vec<(String, String, u32, u32)> {
-        let mut frames = Vec::new();
-        let (mut fp, mut pc, mut innermost) = (self.fp, self.pc, true);
-        while fp != 0 && frames.len() < most {
+    /// Appends a line for each of the innermost frames, innermost first: `at function (script:line:column)`.
+    pub(crate) fn push_stack_frames(&mut self, text: &mut String, most: usize) {
+        let (mut fp, mut pc, mut innermost, mut count) = (self.fp, self.pc, true, 0);
+        while fp != 0 && count < most {
             let callee = Value(self.cage.read(fp - CALLEE));
             if let Some(function) = callee.to_object_ref()
                 && self.cage.is(function, Kind::Function)
@@ -162,15 +161,35 @@ impl Realm {
                 let at = self.template_position(template, unit);
                 let script = self.cage.r(template, SCRIPT);
                 let (line, column) = self.line_and_column(script, at);
-                let script_name = self.view_flat(self.cage.r(script, 8)).to_text();
-                let name = self.function_name_text(function);
-                frames.push((name, script_name, line, column));
+                count += 1;
+                text.push_str("\n    at ");
+                let before = text.len();
+                self.push_function_name(function, text);
+                let named = text.len() > before;
+                if named {
+                    text.push_str(" (");
+                }
+                self.view_flat(self.cage.r(script, 8)).push_text(text);
+                for number in [line, column] {
+                    text.push(':');
+                    push_decimal(number, text);
+                }
+                if named {
+                    text.push(')');
+                }
             }
             let ret: u64 = self.cage.read(fp - RETURN);
             fp = (ret >> 32) as u32;
             pc = ret as u32;
             innermost = false;
         }
-        frames
     }
+}
+
+/// Appends `number` in decimal, without the cost of a formatter.
+fn push_decimal(number: u32, text: &mut String) {
+    if number >= 10 {
+        push_decimal(number / 10, text);
+    }
+    text.push((b'0' + (number % 10) as u8) as char);
 }

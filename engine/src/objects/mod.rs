@@ -391,12 +391,21 @@ impl Realm {
         }
     }
 
-    /// `name` property of a function if it is a plain string, for messages and stack traces. Runs no script.
+    /// `name` property of a function if it is a plain string, else nothing. Runs no script.
     pub fn function_name_text(&mut self, function: Ref) -> String {
+        let mut text = String::new();
+        self.push_function_name(function, &mut text);
+        text
+    }
+
+    /// Appends [`Realm::function_name_text`].
+    pub fn push_function_name(&mut self, function: Ref, text: &mut String) {
         let key = Key::Name(self.name(Name::name));
-        match self.get_own_quiet(function, key) {
-            Some(found) if found.value.is_string() => self.string_text(found.value.as_ref()).unwrap_or_default(),
-            _ => String::new(),
+        if let Some(found) = self.get_own_quiet(function, key)
+            && found.value.is_string()
+            && let Ok(name) = self.view(found.value.as_ref())
+        {
+            name.push_text(text);
         }
     }
 }

@@ -74,9 +74,19 @@ impl<'a> StrView<'a> {
 
     /// As Rust text; lone surrogates become U+FFFD.
     pub fn to_text(self) -> String {
+        let mut text = String::new();
+        self.push_text(&mut text);
+        text
+    }
+
+    /// Appends the text to `out`; lone surrogates become U+FFFD.
+    pub fn push_text(self, out: &mut String) {
         match self {
-            StrView::Latin1(s) => s.iter().map(|&b| b as char).collect(),
-            StrView::Utf16(s) => String::from_utf16_lossy(s),
+            StrView::Latin1(s) => match std::str::from_utf8(s) {
+                Ok(text) if s.is_ascii() => out.push_str(text),
+                _ => out.extend(s.iter().map(|&b| b as char)),
+            },
+            StrView::Utf16(s) => out.extend(char::decode_utf16(s.iter().copied()).map(|c| c.unwrap_or('\u{FFFD}'))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use zjs_engine::bytecode::template::JsStr;
+use zjs_engine::bytecode::template::{JsStr, Latin1};
 use zjs_engine::cage::{IMAGE_START, Ref};
 use zjs_engine::kinds::{Kind, Place, Tail};
 use zjs_engine::realm::Realm;
@@ -376,9 +376,9 @@ pub(super) fn keeps_ancestors(realm: &Realm, shape: Ref) -> bool {
 /// Content of a string in canonical form.
 pub(super) fn string_content(realm: &mut Realm, cell: Ref) -> JsStr {
     match realm.view(cell) {
-        Ok(StrView::Latin1(s)) => JsStr::Latin1(s.into()),
+        Ok(StrView::Latin1(s)) => JsStr::Latin1(Latin1::from_slice(s)),
         Ok(StrView::Utf16(s)) => JsStr::from_units(s),
-        Err(_) => JsStr::Latin1(Box::default()),
+        Err(_) => JsStr::Latin1(Latin1::new()),
     }
 }
 
