@@ -207,9 +207,8 @@ impl Assembler {
     /// Adds a number or string that `find_constant` did not find.
     fn add_constant(&mut self, constant: Constant) -> u16 {
         let index = self.constant(constant);
-        let hash_of = |constants: &[Constant], index: u16| {
-            ConstKey::of(&constants[usize::from(index)]).map(ConstKey::hash)
-        };
+        let hash_of =
+            |constants: &[Constant], index: u16| ConstKey::of(&constants[usize::from(index)]).map(ConstKey::hash);
         let constants = &self.constants;
         let unindexed = if self.const_index.is_empty() { 0 } else { constants.len() - 1 };
         if constants.len() > INDEX_FROM && !self.overflow {

@@ -16,7 +16,6 @@ use crate::literals::int_literal;
 use crate::scope::NONE;
 use crate::strings::array_index;
 
-
 impl<'a> Codegen<'a> {
     /// Evaluates to some register: a variable's own, or a new temporary.
     pub fn expr(&mut self, e: &Expression<'a>) -> Reg {

@@ -130,7 +130,8 @@ impl SourceCompiler for Compiler {
             }
             _ => compile_source(source, name, kind),
         });
-        compiled.unwrap_or_else(|_| Err(error_at(source, "Out of memory for the compiler's stack".to_string(), 0, true)))
+        compiled
+            .unwrap_or_else(|_| Err(error_at(source, "Out of memory for the compiler's stack".to_string(), 0, true)))
     }
 }
 

@@ -166,7 +166,8 @@ mod tests {
         let address = || with_stack(1024 * 1024, || psm::stack_pointer() as usize / GUARD).expect("a stack");
         let first = address();
         assert_eq!(first, address());
-        let (outer, inner) = with_stack(1024 * 1024, || (psm::stack_pointer() as usize / GUARD, address())).expect("two");
+        let (outer, inner) =
+            with_stack(1024 * 1024, || (psm::stack_pointer() as usize / GUARD, address())).expect("two");
         assert_eq!(first, outer);
         assert_ne!(outer, inner);
     }

@@ -109,31 +109,74 @@ pub enum HeaderError {
 }
 
 /// Hash over everything that gives an image its meaning.
-pub fn layout_fingerprint() -> u128 {
-    // A constant of the build; computing it takes longer than mapping a snapshot.
-    static FINGERPRINT: std::sync::OnceLock<u128> = std::sync::OnceLock::new();
-    *FINGERPRINT.get_or_init(compute_fingerprint)
+pub const fn layout_fingerprint() -> u128 {
+    // A constant of the build: computing it at run time took longer than mapping a snapshot.
+    const FINGERPRINT: u128 = compute_fingerprint().0;
+    FINGERPRINT
 }
 
-fn compute_fingerprint() -> u128 {
-    let mut text = String::new();
-    text.push_str(env!("CARGO_PKG_VERSION"));
-    text.push_str(crate::kinds::KIND_FINGERPRINT);
-    text.push_str(crate::bytecode::opcode::OPCODE_FINGERPRINT);
-    for list in [crate::names::NAME_TEXTS, crate::names::SYMBOL_TEXTS, crate::names::INTRINSIC_NAMES] {
-        for name in list {
-            text.push_str(name);
-            text.push(';');
-        }
+/// FNV-1a with 128 bits; simple enough to run in the compiler.
+#[derive(Clone, Copy)]
+pub(crate) struct Fingerprint(u128);
+
+impl Fingerprint {
+    const fn new() -> Fingerprint {
+        Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
-    for module in crate::builtins::MODULES {
-        for builtin in *module {
-            text.push_str(&format!("{}/{}/{};", builtin.name, builtin.length, builtin.constructor));
-        }
-        text.push('|');
+
+    const fn byte(self, byte: u8) -> Fingerprint {
+        Fingerprint((self.0 ^ byte as u128).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b))
     }
-    text.push_str(&crate::interp::native::layout_text());
-    xxh3_128(text.as_bytes())
+
+    /// Adds a text and its end.
+    pub(crate) const fn text(mut self, text: &str) -> Fingerprint {
+        let (bytes, mut i) = (text.as_bytes(), 0);
+        while i < bytes.len() {
+            self = self.byte(bytes[i]);
+            i += 1;
+        }
+        self.byte(0xFF)
+    }
+
+    const fn texts(mut self, texts: &[&str]) -> Fingerprint {
+        let mut i = 0;
+        while i < texts.len() {
+            self = self.text(texts[i]);
+            i += 1;
+        }
+        self.byte(0xFE)
+    }
+
+    /// Adds a number.
+    pub(crate) const fn number(mut self, number: u64) -> Fingerprint {
+        let (bytes, mut i) = (number.to_le_bytes(), 0);
+        while i < bytes.len() {
+            self = self.byte(bytes[i]);
+            i += 1;
+        }
+        self
+    }
+}
+
+const fn compute_fingerprint() -> Fingerprint {
+    let mut hash = Fingerprint::new()
+        .text(env!("CARGO_PKG_VERSION"))
+        .text(crate::kinds::KIND_FINGERPRINT)
+        .text(crate::bytecode::opcode::OPCODE_FINGERPRINT)
+        .texts(crate::names::NAME_TEXTS)
+        .texts(crate::names::SYMBOL_TEXTS)
+        .texts(crate::names::INTRINSIC_NAMES);
+    let (modules, mut i) = (crate::builtins::MODULES, 0);
+    while i < modules.len() {
+        let (rows, mut row) = (modules[i], 0);
+        while row < rows.len() {
+            hash = hash.text(rows[row].name).byte(rows[row].length).byte(rows[row].constructor as u8);
+            row += 1;
+        }
+        hash = hash.byte(0xFE);
+        i += 1;
+    }
+    crate::interp::native::add_layout(hash)
 }
 
 const SEGMENT_BYTES: usize = 80;

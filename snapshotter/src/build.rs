@@ -73,7 +73,14 @@ pub struct Built {
 /// # Errors
 /// [`BuildError::Io`], [`BuildError::Encoding`].
 pub fn read_source(path: &Path) -> Result<String, BuildError> {
-    let bytes = std::fs::read(path).map_err(|source| BuildError::Io { path: path.into(), source })?;
+    source_text(path, std::fs::read(path).map_err(|source| BuildError::Io { path: path.into(), source })?)
+}
+
+/// The text of a source file's bytes, without a byte order mark.
+///
+/// # Errors
+/// [`BuildError::Encoding`].
+pub fn source_text(path: &Path, bytes: Vec<u8>) -> Result<String, BuildError> {
     let text = String::from_utf8(bytes).map_err(|_| BuildError::Encoding { path: path.into() })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
 }
@@ -195,15 +202,23 @@ pub fn is_module_only(source: &str) -> bool {
 /// [`BuildError::Script`] with JavaScript's message and stack.
 pub fn evaluate_entry(realm: &mut Realm, path: &Path, kind: Option<EntryKind>) -> Result<Value, BuildError> {
     let source = read_source(path)?;
-    let name = file_name(path);
     let kind = kind.unwrap_or_else(|| guess_kind(path, &source));
+    evaluate_source(realm, path, &source, kind)
+}
+
+/// [`evaluate_entry`] of a file that was read already.
+///
+/// # Errors
+/// [`BuildError::Script`] with JavaScript's message and stack.
+pub fn evaluate_source(realm: &mut Realm, path: &Path, source: &str, kind: EntryKind) -> Result<Value, BuildError> {
+    let name = file_name(path);
     let resolver = Resolver::new(path);
     // One entry from the host: the evaluation promise of a module stays a root until it was looked at.
     let outcome = realm.enter(|realm| {
         let value = match kind {
-            EntryKind::Script => realm.evaluate(&source, &name, &SourceKind::Script),
-            EntryKind::Module => resolver.evaluate_module(realm, &source, &name),
-            EntryKind::CommonJs => resolver.evaluate_commonjs(realm, &source, &name),
+            EntryKind::Script => realm.evaluate(source, &name, &SourceKind::Script),
+            EntryKind::Module => resolver.evaluate_module(realm, source, &name),
+            EntryKind::CommonJs => resolver.evaluate_commonjs(realm, source, &name),
         }?;
         realm.run_jobs()?;
         if kind == EntryKind::Module { resolver.check_module(realm, value) } else { Ok(value) }

@@ -3,13 +3,17 @@
 //! Exit codes: 0 success (for `diff`: equal), 1 the script threw, the build failed or the snapshots differ,
 //! 2 wrong usage or a file that cannot be used.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use zjs_engine::image::{HEADER_OFFSET, MAGIC};
 use zjs_engine::realm::RealmOptions;
 use zjs_loader::{OpenOptions, Snapshot};
-use zjs_snapshotter::build::{BuildError, BuildOptions, EntryKind, build, evaluate_entry, is_module_only, read_source};
+use zjs_snapshotter::build::{
+    BuildError, BuildOptions, EntryKind, build, evaluate_source, is_module_only, read_source, source_text,
+};
 use zjs_snapshotter::host::command_functions;
 use zjs_snapshotter::{cache, diff, inspect, write};
 
@@ -148,18 +152,34 @@ fn open(path: &Path) -> Result<Snapshot, Failure> {
     Snapshot::open_with(path, options).map_err(|e| usage(e.to_string()))
 }
 
-fn is_snapshot(path: &Path) -> bool {
-    let mut page = [0u8; 0x108];
-    std::fs::File::open(path)
-        .and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut page, 0))
-        .is_ok_and(|()| page[zjs_engine::image::HEADER_OFFSET..] == zjs_engine::image::MAGIC)
+/// Bytes from the start of a file that tell whether it is a snapshot.
+const PROBE_BYTES: usize = HEADER_OFFSET + MAGIC.len();
+
+/// Reads a script, or nothing more than its first bytes if it is a snapshot (`None`).
+fn read_unless_snapshot(path: &Path) -> Result<Option<String>, Failure> {
+    let read = || -> std::io::Result<Option<Vec<u8>>> {
+        let mut file = std::fs::File::open(path)?;
+        let mut bytes = Vec::with_capacity(PROBE_BYTES);
+        file.by_ref().take(PROBE_BYTES as u64).read_to_end(&mut bytes)?;
+        if bytes.get(HEADER_OFFSET..) == Some(&MAGIC[..]) {
+            return Ok(None);
+        }
+        // A short first read was the whole file.
+        if bytes.len() == PROBE_BYTES {
+            file.read_to_end(&mut bytes)?;
+        }
+        Ok(Some(bytes))
+    };
+    let bytes = read().map_err(|source| build_failure(BuildError::Io { path: path.into(), source }))?;
+    bytes.map(|bytes| source_text(path, bytes)).transpose().map_err(build_failure)
 }
 
 fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
-    let (snapshot, scripts) = if is_snapshot(&files[0]) || files[0].extension().is_some_and(|e| e == "zsnap") {
-        (open_own(&files[0])?, &files[1..])
-    } else {
-        (bare_snapshot()?, files)
+    let is_named_snapshot = files[0].extension().is_some_and(|e| e == "zsnap");
+    let first = if is_named_snapshot { None } else { read_unless_snapshot(&files[0])? };
+    let (snapshot, scripts) = match first {
+        Some(_) => (bare_snapshot()?, files),
+        None => (open_own(&files[0])?, &files[1..]),
     };
     let options = RealmOptions { native_stack_bytes: native_stack_bytes(), ..Default::default() };
     let mut realm = snapshot.new_realm(&options).map_err(|e| usage(e.to_string()))?;
@@ -170,8 +190,13 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
         let done = realm.evaluate(&source, "zjs:arguments", &zjs_engine::bytecode::template::SourceKind::Script);
         done.map_err(|_| usage("cannot pass the arguments".into()))?;
     }
+    let mut first = first;
     for script in scripts {
-        match evaluate_entry(realm, script, script_kind(script)) {
+        let source = match first.take() {
+            Some(source) => source,
+            None => read_source(script).map_err(build_failure)?,
+        };
+        match evaluate_source(realm, script, &source, script_kind(script, &source)) {
             Ok(_) => {}
             Err(BuildError::Script { message, stack, .. }) => {
                 // What an uncaught error shows in every engine: the stack, which starts with the message.
@@ -185,14 +210,12 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
 }
 
 /// How `run` reads a file: by extension, and a file that is no script but a module as a module.
-fn script_kind(path: &Path) -> Option<EntryKind> {
+fn script_kind(path: &Path, source: &str) -> EntryKind {
     match path.extension().and_then(|e| e.to_str()) {
-        Some("mjs") => Some(EntryKind::Module),
-        Some("cjs") => Some(EntryKind::CommonJs),
-        _ => match read_source(path) {
-            Ok(source) if is_module_only(&source) => Some(EntryKind::Module),
-            _ => Some(EntryKind::Script),
-        },
+        Some("mjs") => EntryKind::Module,
+        Some("cjs") => EntryKind::CommonJs,
+        _ if is_module_only(source) => EntryKind::Module,
+        _ => EntryKind::Script,
     }
 }
 

@@ -377,11 +377,28 @@ impl Realm {
     }
 }
 
-/// Text over everything in the run-time context that native code depends on (layout fingerprint).
-pub fn layout_text() -> String {
-    format!(
-        "native-1 table {CONTEXT_TABLE} stack {CONTEXT_STACK_LIMIT} depth {CONTEXT_DEPTH_LIMIT} fuel {CONTEXT_FUEL} dirty {CONTEXT_DIRTY} \
-         result {CONTEXT_RESULT} header {SECTION_HEADER} site {SITE_BYTES} status {STATUS_THREW} {STATUS_EXIT} \
-         {STATUS_BOXED} {ENTERED_NOT_NOW} frame {HEADER_BYTES} {CALLEE} calls {TABLE_TEXT}"
-    )
+/// Adds everything in the run-time context that native code depends on.
+pub(crate) const fn add_layout(hash: crate::image::Fingerprint) -> crate::image::Fingerprint {
+    let numbers = [
+        CONTEXT_TABLE as u64,
+        CONTEXT_STACK_LIMIT as u64,
+        CONTEXT_DEPTH_LIMIT as u64,
+        CONTEXT_FUEL as u64,
+        CONTEXT_DIRTY as u64,
+        CONTEXT_RESULT as u64,
+        SECTION_HEADER as u64,
+        SITE_BYTES as u64,
+        STATUS_THREW as u64,
+        STATUS_EXIT as u64,
+        STATUS_BOXED as u64,
+        ENTERED_NOT_NOW as u64,
+        HEADER_BYTES as u64,
+        CALLEE as u64,
+    ];
+    let (mut hash, mut i) = (hash.text("native-1"), 0);
+    while i < numbers.len() {
+        hash = hash.number(numbers[i]);
+        i += 1;
+    }
+    hash.text(TABLE_TEXT)
 }
