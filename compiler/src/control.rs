@@ -153,7 +153,9 @@ impl<'a> Codegen<'a> {
                 Exit::Continue(index) => {
                     if let Control::Target { continue_to: Some(label), .. } = &self.f.control[index] {
                         let label = *label;
-                        self.jump(Opcode::Jump, &[], label);
+                        // Back to a test that stands in front of the body: a back edge, which costs fuel.
+                        let op = if self.f.asm.is_bound(label) { Opcode::Loop } else { Opcode::Jump };
+                        self.jump(op, &[], label);
                     }
                 }
                 Exit::Return => self.emit_return(value),

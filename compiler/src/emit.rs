@@ -167,6 +167,11 @@ impl Assembler {
         label
     }
 
+    /// Whether the place of `label` is known, so that a jump to it from here goes back.
+    pub fn is_bound(&self, label: Label) -> bool {
+        self.labels[label.0 as usize] != UNBOUND
+    }
+
     /// The offset of a bound label.
     pub fn offset(&self, label: Label) -> u32 {
         self.labels[label.0 as usize]

@@ -9,6 +9,8 @@ use crate::value::Value;
 
 /// Most frames in a stack trace, as in V8.
 const STACK_FRAMES_MAX: usize = 10;
+/// Fuel for a captured stack: what it costs in time, in calls, roughly.
+const STACK_FUEL: u32 = 20;
 
 impl Realm {
     /// Throws `value`.
@@ -78,8 +80,9 @@ impl Realm {
     /// Writes the `stack` property: header line and one line per frame.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Out of memory, out of fuel.
     pub fn capture_stack(&mut self, error: Ref) -> Completion<()> {
+        self.charge(STACK_FUEL)?;
         let mut text = String::with_capacity(256);
         self.push_headline(error, &mut text);
         self.push_stack_frames(&mut text, STACK_FRAMES_MAX);

@@ -5,7 +5,7 @@
 //! interpreter relies on: kinds and sizes, refs to starts of cells of a fitting kind, tags of values that fit
 //! their cells, and that an object is as large as its shape says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use zjs_engine::bytecode::opcode::{Opcode, Operand};
@@ -14,7 +14,7 @@ use zjs_engine::image::{Header, SegmentKind};
 use zjs_engine::interp::generator::state;
 use zjs_engine::interp::iterate::sort;
 use zjs_engine::kinds::{KINDS, Kind, Place, Tail};
-use zjs_engine::shapes::{ACCESSOR, GLOBAL_CELL};
+use zjs_engine::shapes::{ACCESSOR, DICTIONARY, GLOBAL_CELL, NON_EXTENSIBLE, OWN_TABLE};
 use zjs_engine::value::{TAG_BIGINT, TAG_CELL, TAG_INT, TAG_OBJECT, TAG_SPECIAL, TAG_STRING, TAG_SYMBOL, Value};
 
 /// Number of element types of typed arrays.
@@ -320,6 +320,16 @@ fn check_cell(image: &Image, cell: u32) -> Check {
         }
         Kind::Iterator => check_iterator(image, cell),
         Kind::Generator => check_generator(image, cell),
+        // Calendar arithmetic on anything else need not end.
+        Kind::Date => {
+            let time = Value(image.u64(cell + 16));
+            let is_clipped = |t: f64| t.is_nan() || zjs_engine::pure::date::time_clip(t) == t;
+            if time.is_number() && is_clipped(time.as_number()) {
+                Ok(())
+            } else {
+                Err(format!("the date at {cell:#x} holds no time value"))
+            }
+        }
         Kind::BufferStore if image.u32(cell + 4) > image.u32(cell + 8) => {
             Err(format!("buffer at {cell:#x} is longer than its store"))
         }
@@ -349,6 +359,22 @@ fn check_hash_table(image: &Image, cell: u32, entries: u32, width: u32, each: im
     }
     // Probing ends at a free slot.
     if free == 0 { Err(format!("hash table at {cell:#x} has no free slot")) } else { Ok(()) }
+}
+
+/// A hash table that was replaced leads to its successor, and these chains end.
+fn check_table_chains(image: &Image, tables: impl Iterator<Item = u32>) -> Check {
+    let mut ending = HashSet::new();
+    for first in tables {
+        let (mut at, mut path) = (first, Vec::new());
+        while at != 0 && ending.insert(at) {
+            path.push(at);
+            at = image.u32(at + 24);
+        }
+        if path.contains(&at) {
+            return Err(format!("the successors of the hash table at {first:#x} go round in a circle"));
+        }
+    }
+    Ok(())
 }
 
 fn check_ref_table(image: &Image, cell: u32, kind: Kind) -> Check {
@@ -536,6 +562,11 @@ fn check_shape(image: &Image, shape: u32) -> Check {
     let next = image.u32(shape + 28);
     let table = image.u32(shape + 20);
     let bad = || Err(format!("shape at {shape:#x} is damaged"));
+    let flags = image.u8(shape + 1);
+    let lacks_table = flags & (DICTIONARY | OWN_TABLE) != 0 && table == 0 && image.u32(shape + 24) != 0;
+    if flags & !(DICTIONARY | NON_EXTENSIBLE | OWN_TABLE) != 0 || lacks_table {
+        return bad();
+    }
     if table != 0 {
         for i in 0..image.u32(table + 8) {
             if image.u32(table + 24 + 8 * i) != 0 && image.u32(table + 24 + 8 * i + 4) >> 8 >= next {
@@ -564,6 +595,45 @@ fn constant_fits(image: &Image, opcode: Opcode, constant: Value) -> bool {
         Opcode::GetTemplateObject => is_cell_of(Kind::Values),
         _ => constant.is_ref() && constant.tag() == TAG_STRING,
     }
+}
+
+/// Whether an instruction may take this number as its operand at unit `at`.
+fn number_fits(image: &Image, opcode: Opcode, at: usize, number: u32, constants: u32) -> bool {
+    match (opcode, at) {
+        (Opcode::LoadIntrinsic, 2) => number < zjs_engine::names::INTRINSIC_NAMES.len() as u32,
+        (Opcode::CallEval, 5) => {
+            number < image.u32(constants + 4)
+                && is_scope_info(image, Value(image.u64(constants + 8 + 8 * number)))
+        }
+        _ => true,
+    }
+}
+
+/// Scope info for direct eval, as the engine's installer lays it out: flags, number of environments, and for
+/// each its flags, number of names, and the names with their slots.
+fn is_scope_info(image: &Image, value: Value) -> bool {
+    if !(value.is_ref() && value.tag() == TAG_CELL && image.kind(value.as_ref().0) == Kind::Values) {
+        return false;
+    }
+    let (list, mut at) = (value.as_ref().0, 2);
+    let count = image.u32(list + 4);
+    let item = |i: u32| (i < count).then(|| Value(image.u64(list + 8 + 8 * i)));
+    let number = |i: u32| item(i).filter(|v| v.is_int() && v.as_int() >= 0).map(|v| v.as_int() as u32);
+    let mut walk = || {
+        number(0)?;
+        for _ in 0..number(1)? {
+            number(at)?;
+            let names = number(at + 1)?;
+            at += 2;
+            for _ in 0..names {
+                item(at).filter(|name| name.is_string())?;
+                number(at + 1)?;
+                at += 2;
+            }
+        }
+        Some(())
+    };
+    walk().is_some()
 }
 
 /// Operands in range, constants of the right kind, jumps and handlers to instruction starts.
@@ -602,8 +672,16 @@ fn bytecode(image: &Image, template: u32) -> Check {
                     return wrong(at, "constant of another kind than the instruction takes");
                 }
                 Operand::Ic if value != 0xFFFF && value >= caches => return wrong(at, "inline cache out of range"),
+                Operand::U if !number_fits(image, opcode, (operand - at) as usize, value, constants) => {
+                    return wrong(at, "number out of range");
+                }
                 Operand::J => {
-                    jumps.push((at, i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32)))
+                    let to = i64::from(at) + i64::from((value | u32::from(unit(operand + 1)) << 16) as i32);
+                    // Only back edges are charged, so that code without fuel ends.
+                    if to <= i64::from(at) && opcode != Opcode::Loop {
+                        return wrong(at, "jump back that is no back edge");
+                    }
+                    jumps.push((at, to))
                 }
                 _ => {}
             }
@@ -623,8 +701,9 @@ fn bytecode(image: &Image, template: u32) -> Check {
     let handlers = image.u32(template + 16);
     if handlers != 0 {
         for i in 0..image.u32(handlers + 4) / 4 {
-            let target = image.u32(handlers + 8 + 16 * i + 8);
-            if target >= units || !starts[target as usize] || image.u32(handlers + 8 + 16 * i + 12) >= registers {
+            let [start, end, target, register] = std::array::from_fn(|k| image.u32(handlers + 8 + 16 * i + 4 * k as u32));
+            // A handler lies behind what it covers: a throw is no back edge.
+            if start >= end || target < end || target >= units || !starts[target as usize] || register >= registers {
                 return wrong(target, "handler is damaged");
             }
         }
@@ -708,6 +787,7 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
     for &cell in others.iter().filter(|&&c| !image.kind(c).info().is_object).chain(&shapes) {
         check_cell(&image, cell)?;
     }
+    check_table_chains(&image, others.iter().copied().filter(|&c| image.kind(c) == Kind::MapTable))?;
     for &shape in &shapes {
         check_shape(&image, shape)?;
     }
@@ -717,8 +797,14 @@ pub(crate) fn verify(header: &Header, bytes: &[u8]) -> Check {
             image.special.insert(shape, special);
         }
     }
+    let mut dictionaries = HashSet::new();
     for &cell in others.iter().filter(|&&c| image.kind(c).info().is_object) {
         check_cell(&image, cell)?;
+        // A dictionary changes in place together with its one object.
+        let shape = image.u32(cell + 4);
+        if image.u8(shape + 1) & DICTIONARY != 0 && !dictionaries.insert(shape) {
+            return Err(format!("the object at {cell:#x} shares the dictionary shape at {shape:#x} with another"));
+        }
     }
     Ok(())
 }

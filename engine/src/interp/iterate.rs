@@ -100,9 +100,8 @@ impl Realm {
         Ok(names)
     }
 
-    pub(crate) fn for_in_next(&mut self, enumerator: Value) -> Completion<Option<Value>> {
-        let list = enumerator.as_ref();
-        let count = self.cage.u32(list, 4) - 2;
+    pub(crate) fn for_in_next(&mut self, list: Ref) -> Completion<Option<Value>> {
+        let Some(count) = self.cage.u32(list, 4).checked_sub(2) else { return Err(self.throw_damaged_code()) };
         let object = Value(self.cage.get(list, 8));
         loop {
             let position = Value(self.cage.get(list, 16)).as_int() as u32;
@@ -111,6 +110,9 @@ impl Realm {
             }
             self.cage.set(list, 16, Value::int(position as i32 + 1).0);
             let name = Value(self.cage.get(list, 24 + 8 * position));
+            if !object.is_object() || !name.is_string() {
+                return Err(self.throw_damaged_code());
+            }
             // A name that was deleted meanwhile is skipped; a proxy is not asked again.
             if self.cage.is(object.as_ref(), Kind::Proxy) {
                 return Ok(Some(name));

@@ -17,6 +17,7 @@ pub mod call;
 pub mod feedback;
 pub mod frame;
 pub mod generator;
+mod guards;
 pub mod iterate;
 pub mod megamorphic;
 pub mod native;

@@ -118,6 +118,59 @@ impl Realm {
                 continue;
             }};
         }
+        // The compiler always gives these operands the right kind; forged code need not, and what the verifier
+        // of snapshots does not prove is checked here (no cell is ever touched as what it is not).
+        macro_rules! damaged {
+            () => {{
+                self.pc = pc;
+                let _ = self.throw_damaged_code();
+                throw!();
+            }};
+        }
+        macro_rules! object {
+            ($n:expr) => {
+                match register!($n).to_object_ref() {
+                    Some(object) => object,
+                    None => damaged!(),
+                }
+            };
+        }
+        macro_rules! of_kind {
+            ($n:expr, $kind:expr) => {
+                match self.ref_of_kind(register!($n), $kind) {
+                    Some(cell) => cell,
+                    None => damaged!(),
+                }
+            };
+        }
+        macro_rules! private_name {
+            ($n:expr) => {{
+                let name = register!($n);
+                if !name.is_symbol() {
+                    damaged!()
+                }
+                name
+            }};
+        }
+        // An environment, or undefined where there is none.
+        macro_rules! environment {
+            ($n:expr) => {{
+                let environment = register!($n);
+                if !self.is_environment_or_none(environment) {
+                    damaged!()
+                }
+                environment
+            }};
+        }
+        // Address of a slot of the environment some hops above the one in a register.
+        macro_rules! environment_slot {
+            ($n:expr, $hops:expr, $slot:expr) => {
+                match self.environment_slot(register!($n), operand!($hops), operand!($slot)) {
+                    Some(at) => at,
+                    None => damaged!(),
+                }
+            };
+        }
         macro_rules! jump {
             ($n:expr) => {{
                 pc = pc.wrapping_add((operand_i32!($n) as u32).wrapping_mul(2));
@@ -429,31 +482,25 @@ impl Realm {
                     next!(2);
                 }
                 Opcode::NewEnv => {
-                    let parent = register!(2);
+                    let parent = environment!(2);
                     let value = tri!(self.new_environment(parent, u32::from(operand!(3))));
                     set!(1, value);
                     next!(4);
                 }
                 Opcode::CloneEnv => {
-                    let source = register!(2);
+                    let source = of_kind!(2, Kind::Environment);
                     let value = tri!(self.clone_environment(source));
                     set!(1, value);
                     next!(3);
                 }
                 Opcode::GetEnv => {
-                    let mut environment = register!(2).as_ref();
-                    for _ in 0..operand!(3) {
-                        environment = cage.r(environment, 8);
-                    }
-                    set!(1, Value(cage.get(environment, 16 + 8 * u32::from(operand!(4)))));
+                    let at = environment_slot!(2, 3, 4);
+                    set!(1, Value(cage.read(at)));
                     next!(5);
                 }
                 Opcode::GetEnvChecked => {
-                    let mut environment = register!(2).as_ref();
-                    for _ in 0..operand!(3) {
-                        environment = cage.r(environment, 8);
-                    }
-                    let value = Value(cage.get(environment, 16 + 8 * u32::from(operand!(4))));
+                    let at = environment_slot!(2, 3, 4);
+                    let value = Value(cage.read(at));
                     if value.is_hole() {
                         let name = constant!(5);
                         self.pc = pc;
@@ -464,26 +511,19 @@ impl Realm {
                     next!(6);
                 }
                 Opcode::SetEnv => {
-                    let mut environment = register!(1).as_ref();
-                    for _ in 0..operand!(2) {
-                        environment = cage.r(environment, 8);
-                    }
-                    cage.set(environment, 16 + 8 * u32::from(operand!(3)), register!(4).0);
+                    let at = environment_slot!(1, 2, 3);
+                    cage.write(at, register!(4).0);
                     next!(5);
                 }
                 Opcode::SetEnvChecked => {
-                    let mut environment = register!(1).as_ref();
-                    for _ in 0..operand!(2) {
-                        environment = cage.r(environment, 8);
-                    }
-                    let at = 16 + 8 * u32::from(operand!(3));
-                    if Value(cage.get(environment, at)).is_hole() {
+                    let at = environment_slot!(1, 2, 3);
+                    if Value(cage.read(at)).is_hole() {
                         let name = constant!(5);
                         self.pc = pc;
                         let _ = self.throw_uninitialized(name);
                         throw!();
                     }
-                    cage.set(environment, at, register!(4).0);
+                    cage.write(at, register!(4).0);
                     next!(6);
                 }
                 // --- globals
@@ -713,7 +753,7 @@ impl Realm {
                     next!(4);
                 }
                 Opcode::DefineProperty => {
-                    let object = register!(1).as_ref();
+                    let object = object!(1);
                     let value = register!(3);
                     let at = cache!(4);
                     if at != 0 && cage.u32(object, SHAPE) == cage.read::<u32>(at) {
@@ -729,41 +769,43 @@ impl Realm {
                     next!(5);
                 }
                 Opcode::DefineElement => {
-                    let (object, key, value) = (register!(1), register!(2), register!(3));
+                    let (object, key, value) = (Value::object(object!(1)), register!(2), register!(3));
                     tri!(self.define_literal_element(object, key, value));
                     next!(4);
                 }
                 Opcode::DefineField => {
-                    let (object, key, value) = (register!(1), register!(2), register!(3));
+                    let (object, key, value) = (Value::object(object!(1)), register!(2), register!(3));
                     tri!(self.define_field(object, key, value));
                     next!(4);
                 }
                 Opcode::DefineMethod => {
-                    let (object, key, value) = (register!(1), register!(2), register!(3));
+                    let (object, key) = (Value::object(object!(1)), register!(2));
+                    let value = Value::object(object!(3));
                     tri!(self.define_method(object, key, value, operand!(4)));
                     next!(5);
                 }
                 Opcode::DefineGetter | Opcode::DefineSetter => {
-                    let (object, key, value) = (register!(1), register!(2), register!(3));
+                    let (object, key) = (Value::object(object!(1)), register!(2));
+                    let value = Value::object(object!(3));
                     let getter = opcode == Opcode::DefineGetter;
                     tri!(self.define_accessor(object, key, value, getter, operand!(4)));
                     next!(5);
                 }
                 Opcode::SetFunctionName => {
-                    let (function, key) = (register!(1), register!(2));
-                    tri!(self.set_function_name(function.as_ref(), key, u32::from(operand!(3))));
+                    let (function, key) = (object!(1), register!(2));
+                    tri!(self.set_function_name(function, key, u32::from(operand!(3))));
                     next!(4);
                 }
                 Opcode::SetHomeObject => {
-                    let (function, home) = (register!(1), register!(2));
-                    cage.set(function.as_ref(), crate::objects::function::HOME_OBJECT, home.as_ref().0);
+                    let (function, home) = (of_kind!(1, Kind::Function), object!(2));
+                    cage.set(function, crate::objects::function::HOME_OBJECT, home.0);
                     next!(3);
                 }
                 Opcode::SetPrototypeLiteral => {
-                    let (object, prototype) = (register!(1), register!(2));
+                    let (object, prototype) = (object!(1), register!(2));
                     if prototype.is_object() || prototype.is_null() {
                         let prototype = prototype.to_object_ref().unwrap_or_default();
-                        tri!(self.set_prototype_of(object.as_ref(), prototype));
+                        tri!(self.set_prototype_of(object, prototype));
                     }
                     next!(3);
                 }
@@ -803,13 +845,13 @@ impl Realm {
                     next!(4);
                 }
                 Opcode::GetSuperConstructor => {
-                    let function = register!(2);
+                    let function = Value::object(object!(2));
                     let value = tri!(self.get_super_constructor(function));
                     set!(1, value);
                     next!(3);
                 }
                 Opcode::CopyDataProperties => {
-                    let (target, source) = (register!(1), register!(2));
+                    let (target, source) = (Value::object(object!(1)), register!(2));
                     let excluded = fp + 8 * u32::from(operand!(3));
                     tri!(self.copy_data_properties(target, source, excluded, u32::from(operand!(4))));
                     next!(5);
@@ -822,24 +864,28 @@ impl Realm {
                     next!(3);
                 }
                 Opcode::GetPrivate => {
-                    let (base, name) = (register!(2), register!(3));
+                    let (base, name) = (register!(2), private_name!(3));
                     let value = tri!(self.get_private(base, name));
                     set!(1, value);
                     next!(4);
                 }
                 Opcode::SetPrivate => {
-                    let (base, name, value) = (register!(1), register!(2), register!(3));
+                    let (base, name, value) = (register!(1), private_name!(2), register!(3));
                     tri!(self.set_private(base, name, value));
                     next!(4);
                 }
                 Opcode::DefinePrivateMethod => {
-                    let (base, name, value) = (register!(1), register!(2), register!(3));
+                    let (base, name) = (Value::object(object!(1)), private_name!(2));
+                    let value = Value::object(object!(3));
                     tri!(self.define_private_method(base, name, value, operand!(4)));
                     next!(5);
                 }
                 Opcode::HasPrivate => {
                     let (name, base) = (register!(2), register!(3));
                     let (name, base) = if name.is_symbol() { (name, base) } else { (base, name) };
+                    if !name.is_symbol() {
+                        damaged!()
+                    }
                     let value = tri!(self.has_private(base, name));
                     set!(1, value);
                     next!(4);
@@ -856,18 +902,18 @@ impl Realm {
                     next!(3);
                 }
                 Opcode::ArrayPush => {
-                    let (array, value) = (register!(1), register!(2));
-                    tri!(self.array_push(array.as_ref(), value));
+                    let (array, value) = (of_kind!(1, Kind::Array), register!(2));
+                    tri!(self.array_push(array, value));
                     next!(3);
                 }
                 Opcode::ArrayPushHole => {
-                    let array = register!(1).as_ref();
-                    cage.set(array, 16, cage.u32(array, 16) + 1);
+                    let array = of_kind!(1, Kind::Array);
+                    cage.set(array, 16, cage.u32(array, 16).saturating_add(1));
                     next!(2);
                 }
                 Opcode::ArraySpread => {
-                    let (array, iterable) = (register!(1), register!(2));
-                    tri!(self.array_spread(array.as_ref(), iterable));
+                    let (array, iterable) = (of_kind!(1, Kind::Array), register!(2));
+                    tri!(self.array_spread(array, iterable));
                     next!(3);
                 }
                 Opcode::NewRegExp => {
@@ -884,14 +930,14 @@ impl Realm {
                 }
                 Opcode::NewClosure => {
                     let template = constant!(2).as_ref();
-                    let environment = register!(3);
+                    let environment = environment!(3);
                     let value = tri!(self.new_closure(template, environment, fp));
                     set!(1, value);
                     next!(4);
                 }
                 Opcode::NewClass => {
                     let template = constant!(3).as_ref();
-                    let (heritage, environment) = (register!(2), register!(4));
+                    let (heritage, environment) = (register!(2), environment!(4));
                     let (class, prototype) = tri!(self.new_class(template, heritage, environment));
                     let block = fp + 8 * u32::from(operand!(1));
                     cage.init(block, class.0);
@@ -899,7 +945,7 @@ impl Realm {
                     next!(5);
                 }
                 Opcode::SetClassFields => {
-                    let (class, function) = (register!(1).as_ref(), register!(2).as_ref());
+                    let (class, function) = (of_kind!(1, Kind::Function), of_kind!(2, Kind::Function));
                     cage.set(class, crate::objects::function::FIELDS, function.0);
                     next!(3);
                 }
@@ -915,8 +961,11 @@ impl Realm {
                     next!(3);
                 }
                 Opcode::MapArgument => {
-                    let (object, environment) = (register!(1).as_ref(), register!(2).as_ref());
+                    let (object, environment) = (of_kind!(1, Kind::Arguments), of_kind!(2, Kind::Environment));
                     let (index, slot) = (u32::from(operand!(3)), u32::from(operand!(4)));
+                    if slot >= cage.u32(environment, 4) {
+                        damaged!()
+                    }
                     tri!(self.map_argument(object, environment, index, slot));
                     next!(5);
                 }
@@ -961,7 +1010,7 @@ impl Realm {
                     cage.init(block + 40, Value::UNDEFINED.0);
                     let callee = Value(cage.read::<u64>(block + 32));
                     if callee == self.intrinsic_value(crate::names::Intrinsic::Eval) {
-                        let environment = register!(4);
+                        let environment = environment!(4);
                         let scope = constant!(5);
                         let value = tri!(self.direct_eval(fp, block, argc, environment, scope));
                         set!(1, value);
@@ -997,7 +1046,7 @@ impl Realm {
                 Opcode::SuperCall => {
                     let block = fp + 8 * u32::from(operand!(2));
                     let argc = u32::from(operand!(3));
-                    let new_target = register!(4);
+                    let new_target = Value::object(object!(4));
                     let callee = Value(cage.read::<u64>(block + 32));
                     if callee.is_object() && cage.is(callee.as_ref(), Kind::Function) {
                         let template = cage.r(callee.as_ref(), TEMPLATE);
@@ -1015,7 +1064,7 @@ impl Realm {
                 }
                 Opcode::SuperCallSpread => {
                     let block = fp + 8 * u32::from(operand!(2));
-                    let new_target = register!(3);
+                    let new_target = Value::object(object!(3));
                     let value = tri!(self.construct_spread(block, new_target));
                     set!(1, value);
                     next!(4);
@@ -1032,11 +1081,8 @@ impl Realm {
                     next!(2);
                 }
                 Opcode::GetImport => {
-                    let mut environment = register!(2).as_ref();
-                    for _ in 0..operand!(3) {
-                        environment = cage.r(environment, 8);
-                    }
-                    let reference = Value(cage.get(environment, 16 + 8 * u32::from(operand!(4))));
+                    let at = environment_slot!(2, 3, 4);
+                    let reference = Value(cage.read(at));
                     let name = constant!(5);
                     let value = tri!(self.read_import(reference, name));
                     set!(1, value);
@@ -1408,7 +1454,7 @@ impl Realm {
                     next!(3);
                 }
                 Opcode::ForInNext => {
-                    let enumerator = register!(2);
+                    let enumerator = of_kind!(2, Kind::Values);
                     match tri!(self.for_in_next(enumerator)) {
                         Some(name) => {
                             set!(1, name);
@@ -1515,38 +1561,38 @@ impl Realm {
                 }
                 // --- with and dynamic scope
                 Opcode::DynamicGet | Opcode::DynamicTypeOf => {
-                    let (environment, name) = (register!(2), constant!(3));
+                    let (environment, name) = (environment!(2), constant!(3));
                     let value = tri!(self.dynamic_get(environment, name, opcode == Opcode::DynamicTypeOf));
                     set!(1, value);
                     next!(4);
                 }
                 Opcode::DynamicSet => {
-                    let (environment, name, value) = (register!(1), constant!(2), register!(3));
+                    let (environment, name, value) = (environment!(1), constant!(2), register!(3));
                     tri!(self.dynamic_set(environment, name, value, fp));
                     next!(4);
                 }
                 Opcode::DynamicDelete => {
-                    let (environment, name) = (register!(2), constant!(3));
+                    let (environment, name) = (environment!(2), constant!(3));
                     let value = tri!(self.dynamic_delete(environment, name));
                     set!(1, value);
                     next!(4);
                 }
                 Opcode::DynamicCallee => {
                     let block = fp + 8 * u32::from(operand!(1));
-                    let (environment, name) = (register!(2), constant!(3));
+                    let (environment, name) = (environment!(2), constant!(3));
                     let (callee, this) = tri!(self.dynamic_callee(environment, name));
                     cage.init(block + 32, callee.0);
                     cage.init(block + 40, this.0);
                     next!(4);
                 }
                 Opcode::DynamicHas => {
-                    let (environment, name) = (register!(2), constant!(4));
+                    let (environment, name) = (environment!(2), constant!(4));
                     let value = tri!(self.dynamic_has(environment, u32::from(operand!(3)), name));
                     set!(1, value);
                     next!(5);
                 }
                 Opcode::NewWithEnv => {
-                    let (parent, object) = (register!(2), register!(3));
+                    let (parent, object) = (environment!(2), register!(3));
                     let value = tri!(self.new_with_environment(parent, object));
                     set!(1, value);
                     next!(4);

@@ -184,10 +184,13 @@ impl Realm {
             }
             return Ok(reference);
         }
-        let reference = reference.as_ref();
-        let environment = Value(self.cage.get(reference, 8)).as_ref();
-        let slot = Value(self.cage.get(reference, 16)).as_int() as u32;
-        let value = Value(self.cage.get(environment, 16 + 8 * slot));
+        let reference = self.ref_of_kind(reference, Kind::Values).filter(|&r| self.cage.u32(r, 4) >= 2);
+        let slot = reference.and_then(|reference| {
+            let slot = Value(self.cage.get(reference, 16)).as_int() as u16;
+            self.environment_slot(Value(self.cage.get(reference, 8)), 0, slot)
+        });
+        let Some(slot) = slot else { return Err(self.throw_damaged_code()) };
+        let value = Value(self.cage.read(slot));
         if value.is_hole() {
             return Err(self.throw_uninitialized(name));
         }

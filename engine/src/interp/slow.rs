@@ -26,8 +26,7 @@ impl Realm {
         Ok(Value::cell(cell))
     }
 
-    pub(crate) fn clone_environment(&mut self, source: Value) -> Completion {
-        let source = source.as_ref();
+    pub(crate) fn clone_environment(&mut self, source: Ref) -> Completion {
         let slots = self.cage.u32(source, 4);
         let cell = self.allocate(Kind::Environment, 16 + 8 * slots)?;
         self.cage.copy(source.0 + 4, cell.0 + 4, 12 + 8 * slots);
@@ -197,7 +196,7 @@ impl Realm {
 
     /// The values of a dense array made by the compiler's literal instructions, as a `Values` cell.
     fn spread_list(&mut self, array: Value) -> Completion<Ref> {
-        let array = array.as_ref();
+        let Some(array) = self.ref_of_kind(array, Kind::Array) else { return Err(self.throw_damaged_code()) };
         let count = self.array_length(array);
         let list = self.new_values(count, Value::UNDEFINED)?;
         if let Some((elements, used)) = self.dense_array(array) {
