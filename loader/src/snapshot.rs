@@ -40,7 +40,7 @@ pub enum OpenError {
 pub struct OpenOptions {
     /// What the image's host functions resolve to, by name.
     pub host_functions: HostFunctions,
-    /// `None`: a sealed copy for `open`, the file itself for `open_trusted`.
+    /// `None`: a sealed copy for `open`, the file itself for `open_trusted`. Only `open_trusted` maps the file.
     pub strategy: Option<MappingStrategy>,
 }
 
@@ -81,10 +81,15 @@ impl Snapshot {
     /// [`Snapshot::open`] with options.
     ///
     /// # Errors
-    /// As `open`; [`OpenError::HostFunction`] where the image needs one that is not there.
+    /// As `open`; [`OpenError::HostFunction`] where the image needs one that is not there;
+    /// [`OpenError::Invalid`] for the strategy `file`, under which the bytes could change after the check.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Snapshot, OpenError> {
         let path = path.as_ref();
         let strategy = options.strategy.unwrap_or(MappingStrategy::Memfd);
+        if strategy == MappingStrategy::File {
+            let what = "mapping the file itself needs `open_trusted`: it could change after it was verified".into();
+            return Err(OpenError::Invalid { path: path.into(), what });
+        }
         let io = |source| OpenError::Io { path: path.into(), source };
         let bytes = std::fs::read(path).map_err(io)?;
         let header = Header::read(&bytes, bytes.len() as u64)
@@ -92,10 +97,7 @@ impl Snapshot {
         check_segments(path, &header, &bytes)?;
         crate::verify::verify(&header, &bytes).map_err(|what| OpenError::Invalid { path: path.into(), what })?;
         // Verified is what was read, so what was read is what gets mapped.
-        let file = match strategy {
-            MappingStrategy::File => File::open(path).map_err(io)?,
-            MappingStrategy::Memfd | MappingStrategy::Copy => sealed_copy(&bytes).map_err(io)?,
-        };
+        let file = sealed_copy(&bytes).map_err(io)?;
         Snapshot::finish(path, file, header, options.host_functions, strategy, false)
     }
 

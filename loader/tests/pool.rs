@@ -61,10 +61,7 @@ fn with_options(source: &str, options: RealmOptions) -> Realm {
 fn reset_makes_every_byte_as_in_the_image() {
     let bytes = snapshot_bytes(APPLICATION, HostFunctions::default(), false);
     for strategy in strategies() {
-        let options = OpenOptions { strategy: Some(strategy), ..Default::default() };
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), &bytes).expect("written");
-        let snapshot = Snapshot::open_with(file.path(), options).expect("opens");
+        let snapshot = open_trusted(&bytes, OpenOptions { strategy: Some(strategy), ..Default::default() });
         assert_eq!(snapshot.strategy(), strategy);
         for (keep_heap_bytes, wipe) in [(512 << 10, false), (0, false), (512 << 10, true)] {
             let pool =
@@ -93,13 +90,22 @@ fn reset_makes_every_byte_as_in_the_image() {
 }
 
 #[test]
+fn what_was_verified_is_what_gets_mapped() {
+    let bytes = snapshot_bytes("", HostFunctions::default(), false);
+    for strategy in strategies() {
+        let opened = open_bytes(&bytes, OpenOptions { strategy: Some(strategy), ..Default::default() });
+        match strategy {
+            MappingStrategy::File => assert!(matches!(opened, Err(OpenError::Invalid { .. })), "{opened:?}"),
+            _ => assert_eq!(opened.expect("opens").strategy(), strategy),
+        }
+    }
+}
+
+#[test]
 fn recorded_dirty_pages_are_those_that_changed_and_those_of_the_kernel() {
     let bytes = snapshot_bytes(APPLICATION, HostFunctions::default(), false);
     for strategy in [MappingStrategy::File, MappingStrategy::Memfd] {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), &bytes).expect("written");
-        let snapshot = Snapshot::open_with(file.path(), OpenOptions { strategy: Some(strategy), ..Default::default() })
-            .expect("opens");
+        let snapshot = open_trusted(&bytes, OpenOptions { strategy: Some(strategy), ..Default::default() });
         for source in [
             "1 + 1",
             "numbers[0] = 9",
@@ -392,6 +398,11 @@ fn a_fuel_budget_ends_a_runaway() {
     assert_eq!(text(&mut realm, caught), "true");
     for runaway in [
         "for (;;) { try { for (;;); } catch (e) {} }",
+        "while (true) { try { while (true) { continue; } } catch (e) {} }",
+        "while (true) { try { outer: while (true) { for (;;) { try { continue outer; } finally { 1; } } } } catch (e) {} }",
+        "for (;;) { try { for (var x of (function* () { while (true) yield 1; })()) continue; } catch (e) {} }",
+        "function g() { for (;;) { try { throw 1; } catch (e) {} } } for (;;) { try { g(); } catch (e) {} }",
+        "for (;;) { try { for (;;) new Error('costs a stack'); } catch (e) {} }",
         "function f() { try { f(); } finally { f(); } } for (;;) { try { f(); } catch (e) {} }",
         "var a = new Array(1e9); for (;;) { try { for (;;) a.indexOf(1); } catch (e) {} }",
         "for (;;) { try { for (;;) 'x'.repeat(1e6).split(''); } catch (e) {} }",
