@@ -261,6 +261,67 @@ for (var i = 0; i < 100; i++) numeric(5);
     }
 }
 
+/// Native `sum` calls native `term`, which leaves for the interpreter when `step` is no number, with the native
+/// frame of `sum` still on the stack.
+const NATIVE_FRAMES: &str = r#"
+var step = 1;
+function term(n) { return n * 2 + step; }
+function sum(n) { var s = 0; for (var i = 0; i < n; i++) s += term(i); return s; }
+function caught(n) { try { return sum(n); } catch (e) { return e.message; } }
+for (var i = 0; i < 100; i++) sum(5);
+"#;
+/// From now on what native code takes for a number is an object: its `valueOf` runs under native frames.
+const FAILING_STEP: &str = "step = { valueOf() { return fail(); } };";
+
+fn native_frames() -> Snapshot {
+    let bytes = snapshot_bytes(NATIVE_FRAMES, host(1), true);
+    let snapshot = open_trusted(&bytes, OpenOptions { host_functions: host(1), ..Default::default() });
+    for name in ["term", "sum"] {
+        let metadata = snapshot.metadata().expect("metadata");
+        let template = metadata.templates.iter().find(|t| t.name == *name).expect("a template");
+        assert!(template.native_bytes.to_native() > 0, "{name} has no native code: {}", template.native_reason);
+    }
+    snapshot
+}
+
+#[test]
+fn a_panic_in_a_host_function_under_native_frames_is_an_exception() {
+    let mut realm = native_frames().new_realm(&RealmOptions::default()).expect("a realm");
+    assert_eq!(text(&mut realm, "caught(4)"), "16");
+    realm.eval(FAILING_STEP, "setup.js").expect("runs");
+    realm.eval("function fail() { return boom(); }", "setup.js").expect("runs");
+    for _ in 0..3 {
+        assert_eq!(text(&mut realm, "caught(9)"), "host function panicked: kaboom");
+    }
+    assert_eq!(text(&mut realm, "step = 2; caught(4)"), "20");
+}
+
+/// Stands for an error in what the embedder plugs in behind the engine's own interface.
+struct PanickingCompiler;
+
+impl zjs_engine::bytecode::template::SourceCompiler for PanickingCompiler {
+    fn compile(
+        &self,
+        _: &str,
+        _: &str,
+        _: &zjs_engine::bytecode::template::SourceKind,
+    ) -> Result<zjs_engine::bytecode::template::CompiledScript, zjs_engine::bytecode::template::CompileError> {
+        panic!("no compiler today")
+    }
+}
+
+#[test]
+fn a_panic_of_the_host_goes_through_native_frames() {
+    let mut realm = native_frames().new_realm(&RealmOptions::default()).expect("a realm");
+    realm.eval(FAILING_STEP, "setup.js").expect("runs");
+    realm.eval("function fail() { return Function('return 1')(); }", "setup.js").expect("runs");
+    assert_eq!(text(&mut realm, "caught(4)"), "16");
+    realm.engine().compiler = Some(std::sync::Arc::new(PanickingCompiler));
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| realm.call("caught", &[HostValue::from(9.0)])));
+    let payload = panic.expect_err("the panic reaches the embedder");
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"no compiler today"));
+}
+
 #[test]
 fn errors_carry_message_and_stack() {
     let mut realm =
