@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn no_memory_is_an_error_and_panics_go_through() {
         assert!(Stack::new(1 << 60).is_err());
-        assert!(with_stack(1024 * 1024, || resume_unwind(Box::new(NoStack))).map(|()| ()).is_err());
-        let panic = catch_unwind(|| with_stack(1024 * 1024, || resume_unwind(Box::new("passes"))).map(|()| ()));
+        assert!(with_stack(1024 * 1024, || resume_unwind(Box::new(NoStack))).is_err());
+        let panic = catch_unwind(|| with_stack(1024 * 1024, || resume_unwind(Box::new("passes"))));
         assert_eq!(*panic.expect_err("a panic").downcast::<&str>().expect("a text"), "passes");
         assert_eq!(LIMIT.get(), usize::MAX);
     }

@@ -602,8 +602,7 @@ fn number_fits(image: &Image, opcode: Opcode, at: usize, number: u32, constants:
     match (opcode, at) {
         (Opcode::LoadIntrinsic, 2) => number < zjs_engine::names::INTRINSIC_NAMES.len() as u32,
         (Opcode::CallEval, 5) => {
-            number < image.u32(constants + 4)
-                && is_scope_info(image, Value(image.u64(constants + 8 + 8 * number)))
+            number < image.u32(constants + 4) && is_scope_info(image, Value(image.u64(constants + 8 + 8 * number)))
         }
         _ => true,
     }
@@ -701,7 +700,8 @@ fn bytecode(image: &Image, template: u32) -> Check {
     let handlers = image.u32(template + 16);
     if handlers != 0 {
         for i in 0..image.u32(handlers + 4) / 4 {
-            let [start, end, target, register] = std::array::from_fn(|k| image.u32(handlers + 8 + 16 * i + 4 * k as u32));
+            let [start, end, target, register] =
+                std::array::from_fn(|k| image.u32(handlers + 8 + 16 * i + 4 * k as u32));
             // A handler lies behind what it covers: a throw is no back edge.
             if start >= end || target < end || target >= units || !starts[target as usize] || register >= registers {
                 return wrong(target, "handler is damaged");

@@ -317,7 +317,8 @@ fn a_panic_of_the_host_goes_through_native_frames() {
     realm.eval("function fail() { return Function('return 1')(); }", "setup.js").expect("runs");
     assert_eq!(text(&mut realm, "caught(4)"), "16");
     realm.engine().compiler = Some(std::sync::Arc::new(PanickingCompiler));
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| realm.call("caught", &[HostValue::from(9.0)])));
+    let panic =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| realm.call("caught", &[HostValue::from(9.0)])));
     let payload = panic.expect_err("the panic reaches the embedder");
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"no compiler today"));
 }

@@ -391,7 +391,7 @@ pub(crate) const fn add_layout(hash: crate::image::Fingerprint) -> crate::image:
         STATUS_THREW as u64,
         STATUS_EXIT as u64,
         STATUS_BOXED as u64,
-        ENTERED_NOT_NOW as u64,
+        ENTERED_NOT_NOW,
         HEADER_BYTES as u64,
         CALLEE as u64,
     ];
