@@ -117,7 +117,7 @@ fn check_function(f: &FunctionTemplate, functions: usize) -> Result<(), String> 
                 Operand::Ic => raw < f.ic_count || raw == NO_IC,
                 Operand::U | Operand::I32 => true,
                 Operand::J => {
-                    targets.push(at as i64 + i64::from(int_at(&f.code, unit)));
+                    targets.push((at, at as i64 + i64::from(int_at(&f.code, unit))));
                     true
                 }
             };
@@ -129,14 +129,17 @@ fn check_function(f: &FunctionTemplate, functions: usize) -> Result<(), String> 
         last = Some(op);
         at += op.length_units();
     }
-    for target in targets {
+    for (from, target) in targets {
+        if target <= from as i64 && Opcode::from_raw(f.code[from]) != Some(Opcode::Loop) {
+            return Err(format!("jump back from {from} that is no back edge"));
+        }
         if usize::try_from(target).ok().and_then(|t| starts.get(t)) != Some(&true) {
             return Err(format!("jump to {target} misses the instructions"));
         }
     }
     for h in &f.handlers {
         let good = h.start < h.end
-            && h.end as usize <= f.code.len()
+            && h.end <= h.target
             && starts.get(h.target as usize) == Some(&true)
             && h.register < f.register_count;
         if !good {

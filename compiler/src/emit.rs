@@ -211,21 +211,17 @@ impl Assembler {
 
     /// Adds a number or string that `find_constant` did not find.
     fn add_constant(&mut self, constant: Constant) -> u16 {
-        let index = self.constant(constant);
-        let hash_of =
-            |constants: &[Constant], index: u16| ConstKey::of(&constants[usize::from(index)]).map(ConstKey::hash);
+        let added = self.constant(constant);
         let constants = &self.constants;
-        let unindexed = if self.const_index.is_empty() { 0 } else { constants.len() - 1 };
         if constants.len() > INDEX_FROM && !self.overflow {
-            for index in unindexed..constants.len() {
-                let index = index as u16;
-                if let Some(hash) = hash_of(constants, index) {
-                    let rehash = |&other: &u16| hash_of(constants, other).unwrap_or_default();
-                    self.const_index.insert_unique(hash, index, rehash);
-                }
+            let key = |index: u16| ConstKey::of(&constants[usize::from(index)]);
+            let first = if self.const_index.is_empty() { 0 } else { added };
+            for index in (first..=added).filter(|&index| key(index).is_some()) {
+                let hash = |&index: &u16| key(index).map_or(0, ConstKey::hash);
+                self.const_index.insert_unique(hash(&index), index, hash);
             }
         }
-        index
+        added
     }
 
     /// Index of a string constant.

@@ -112,14 +112,15 @@ impl Drop for Stack {
 /// # Panics
 /// Goes on with a panic of `f`.
 pub fn with_stack<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
-    let kept = KEPT.take().filter(|stack| stack.bytes >= bytes + GUARD);
+    // A larger one is mapped for this use alone, and the kept one stays for the next small source.
+    let kept = if bytes <= KEPT_MAX { KEPT.take().filter(|stack| stack.bytes >= bytes + GUARD) } else { None };
     let stack = match kept {
         Some(stack) => stack,
         // Where address space is short, the check of the source's nesting is what protects a smaller stack.
         None => Stack::new(bytes).or_else(|_| Stack::new(bytes.min(KEPT_MAX)))?,
     };
     let result = stack.run(f);
-    if stack.bytes <= KEPT_MAX + 2 * GUARD {
+    if bytes <= KEPT_MAX {
         stack.trim();
         KEPT.replace(Some(stack));
     }

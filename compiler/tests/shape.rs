@@ -26,6 +26,23 @@ fn a_counting_loop_has_one_conditional_jump_and_one_back_edge() {
 }
 
 #[test]
+fn every_way_back_costs_fuel() {
+    for source in [
+        "while (a) { continue; }",
+        "while (a) { if (b) continue; c(); }",
+        "outer: while (a) { for (;;) { try { continue outer; } finally { c(); } } }",
+        "for (var x in a) { if (b) continue; c(); }",
+        "for (var x of a) { if (b) continue; c(); }",
+        "for (;;) { if (b) continue; c(); }",
+        "do { if (b) continue; c(); } while (a);",
+        "async function f() { for await (var x of a) { if (b) continue; c(); } }",
+        "function* f() { while (a) { yield* b; continue; } }",
+    ] {
+        assert!(dump(source).contains(" Loop "), "{source}");
+    }
+}
+
+#[test]
 fn dead_zone_checks_stand_only_where_they_can_fail() {
     assert!(!dump("function f() { let x = 1; return x + x }").contains("Hole"));
     assert!(dump("function f() { g(x); let x = 1 }").contains("ThrowIfHole"));
@@ -54,6 +71,43 @@ fn early_errors_have_a_place() {
         ["(", "break", "/(/", "function f() { 'use strict'; with (a) {} }", "class A { constructor() { super() } }"]
     {
         assert!(error(source).is_some_and(|e| !e.is_limit), "{source}");
+    }
+}
+
+/// The stack is in proportion to the source: a pattern that needs more of it per byte ends this process.
+#[test]
+fn deep_nesting_has_stack() {
+    const LEVELS: usize = 5_900;
+    for (open, close) in [
+        ("[", ""),
+        ("(", ""),
+        ("[", "]"),
+        ("(", ")"),
+        ("{a:", "}"),
+        ("{", "}"),
+        ("!", ""),
+        ("a=>", ""),
+        ("(a=", ")=>1"),
+        ("`${", "}`"),
+        ("1?", ":1"),
+        ("if(1)", ""),
+        ("if(1);else ", ""),
+        ("a=", ""),
+        ("1+", ""),
+        ("new ", ""),
+        ("a[", "]"),
+        ("a(", ")"),
+        ("a?.[", "]"),
+        ("/(?:", ")/"),
+        ("(function(){", "})"),
+        ("class{[", "](){}}"),
+    ] {
+        // Whether it compiles does not matter here, and a thread of its own has no larger stack left over.
+        let brackets = open.matches(['(', '[', '{']).count().max(1);
+        let source = format!("x={}1{}", open.repeat(LEVELS / brackets), close.repeat(LEVELS / brackets));
+        std::thread::spawn(move || drop(Compiler.compile(&source, "deep.js", &SourceKind::Script)))
+            .join()
+            .expect("an answer");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cage::Ref;
 use crate::names::Intrinsic;
 use crate::objects::{Descriptor, Key};
 use crate::realm::{Completion, Realm};
-use crate::shapes::{CONFIGURABLE, DEFAULT, ENUMERABLE, GLOBAL_CELL, WRITABLE};
+use crate::shapes::{CONFIGURABLE, ENUMERABLE, GLOBAL_CELL, WRITABLE};
 use crate::value::Value;
 
 impl Realm {
@@ -129,7 +129,6 @@ impl Realm {
             self.write_slot(global, shape, slot.number, Value::cell(cell));
             self.cage.set(old, 8, Value::HOLE.0);
         }
-        debug_assert_eq!(DEFAULT, 7);
         Ok(())
     }
 

@@ -53,6 +53,15 @@ fn text(realm: &mut Realm, source: &str) -> String {
     realm.eval(source, "test.js").unwrap_or_else(|e| panic!("{source}: {e:?}")).to_string()
 }
 
+/// Verified where that is possible: the file itself is mapped by `open_trusted` only.
+fn opened(bytes: &[u8], strategy: MappingStrategy) -> Snapshot {
+    let options = OpenOptions { strategy: Some(strategy), ..Default::default() };
+    match strategy {
+        MappingStrategy::File => open_trusted(bytes, options),
+        _ => open_bytes(bytes, options).expect("opens"),
+    }
+}
+
 fn with_options(source: &str, options: RealmOptions) -> Realm {
     snapshot(source).new_realm(&options).expect("a realm")
 }
@@ -61,7 +70,7 @@ fn with_options(source: &str, options: RealmOptions) -> Realm {
 fn reset_makes_every_byte_as_in_the_image() {
     let bytes = snapshot_bytes(APPLICATION, HostFunctions::default(), false);
     for strategy in strategies() {
-        let snapshot = open_trusted(&bytes, OpenOptions { strategy: Some(strategy), ..Default::default() });
+        let snapshot = opened(&bytes, strategy);
         assert_eq!(snapshot.strategy(), strategy);
         for (keep_heap_bytes, wipe) in [(512 << 10, false), (0, false), (512 << 10, true)] {
             let pool =
@@ -105,7 +114,7 @@ fn what_was_verified_is_what_gets_mapped() {
 fn recorded_dirty_pages_are_those_that_changed_and_those_of_the_kernel() {
     let bytes = snapshot_bytes(APPLICATION, HostFunctions::default(), false);
     for strategy in [MappingStrategy::File, MappingStrategy::Memfd] {
-        let snapshot = open_trusted(&bytes, OpenOptions { strategy: Some(strategy), ..Default::default() });
+        let snapshot = opened(&bytes, strategy);
         for source in [
             "1 + 1",
             "numbers[0] = 9",

@@ -176,8 +176,8 @@ fn read_unless_snapshot(path: &Path) -> Result<Option<String>, Failure> {
 
 fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
     let is_named_snapshot = files[0].extension().is_some_and(|e| e == "zsnap");
-    let first = if is_named_snapshot { None } else { read_unless_snapshot(&files[0])? };
-    let (snapshot, scripts) = match first {
+    let mut first = if is_named_snapshot { None } else { read_unless_snapshot(&files[0])? };
+    let (snapshot, scripts) = match &first {
         Some(_) => (bare_snapshot()?, files),
         None => (open_own(&files[0])?, &files[1..]),
     };
@@ -190,7 +190,6 @@ fn run(files: &[PathBuf], args: &[String]) -> Result<u8, Failure> {
         let done = realm.evaluate(&source, "zjs:arguments", &zjs_engine::bytecode::template::SourceKind::Script);
         done.map_err(|_| usage("cannot pass the arguments".into()))?;
     }
-    let mut first = first;
     for script in scripts {
         let source = match first.take() {
             Some(source) => source,

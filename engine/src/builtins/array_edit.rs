@@ -3,7 +3,7 @@
 use crate::builtins::Args;
 use crate::cage::Ref;
 use crate::convert::LENGTH_MAX;
-use crate::kinds::{ELEMENTS, Kind};
+use crate::kinds::Kind;
 use crate::names::{Name, Sym};
 use crate::objects::Key;
 use crate::realm::{Completion, Realm};
@@ -667,6 +667,5 @@ pub fn with(realm: &mut Realm, args: Args) -> Completion {
         realm.array_push(target, value)?;
         k += 1.0;
     }
-    debug_assert_eq!(ELEMENTS, 12);
     Ok(Value::object(target))
 }

@@ -115,7 +115,7 @@ macro_rules! for_each_opcode {
             GetPrivate(W R R) "dst = src1.#src2; TypeError if absent";
             SetPrivate(R R R) "src1.#src2 = src3; TypeError if absent, a method, or without setter";
             DefinePrivateMethod(R R R U) "add private method (u=0), getter (1) or setter (2) src3 named src2 to src1";
-            HasPrivate(W R R) "dst = (#src1 in src2); TypeError if src2 is no object";
+            HasPrivate(W R R) "dst = (#src2 in src1); TypeError if src1 is no object";
             // --- literals
             NewObject(W) "dst = new ordinary object";
             NewArray(W U) "dst = new empty array with room for u elements";

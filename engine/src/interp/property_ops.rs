@@ -3,11 +3,9 @@
 use crate::cage::Ref;
 use crate::kinds::{ELEMENTS, Kind, SHAPE, SLOTS};
 use crate::names::Intrinsic;
-use crate::objects::{Descriptor, Key, property::LENGTH_READ_ONLY};
+use crate::objects::{Descriptor, Key};
 use crate::realm::{Completion, Realm, Throw};
-use crate::shapes::{
-    ACCESSOR, CONFIGURABLE, DEFAULT, DICTIONARY, ENUMERABLE, GLOBAL_CELL, HIDDEN, NON_EXTENSIBLE, WRITABLE,
-};
+use crate::shapes::{ACCESSOR, DEFAULT, DICTIONARY, GLOBAL_CELL, HIDDEN, NON_EXTENSIBLE, WRITABLE};
 use crate::value::Value;
 
 impl Realm {
@@ -696,7 +694,6 @@ impl Realm {
             let elements = self.new_elements(Kind::ElementsInt, room)?;
             self.cage.set(array, ELEMENTS, elements.0);
         }
-        debug_assert_eq!(LENGTH_READ_ONLY | CONFIGURABLE | ENUMERABLE, 7);
         Ok(array)
     }
 }

@@ -881,11 +881,7 @@ impl Realm {
                     next!(5);
                 }
                 Opcode::HasPrivate => {
-                    let (name, base) = (register!(2), register!(3));
-                    let (name, base) = if name.is_symbol() { (name, base) } else { (base, name) };
-                    if !name.is_symbol() {
-                        damaged!()
-                    }
+                    let (base, name) = (register!(2), private_name!(3));
                     let value = tri!(self.has_private(base, name));
                     set!(1, value);
                     next!(4);

@@ -21,16 +21,21 @@ impl Realm {
         Ok(environment)
     }
 
+    /// The binding object of an object environment.
+    fn binding_object(&self, environment: Ref) -> Option<Ref> {
+        let has_object = self.cage.get::<u8>(environment, 2) == 1 && self.cage.u32(environment, 4) > 0;
+        if has_object { Value(self.cage.get(environment, 16)).to_object_ref() } else { None }
+    }
+
     /// The innermost `with` object on the chain that has `name` and does not hide it (9.1.1.2.1).
     fn with_object(&mut self, environment: Value, name: Value) -> Completion<Option<Ref>> {
         let key = self.key_of_interned(name.as_ref());
         let mut at = if environment.is_cell() { environment.as_ref() } else { Ref::NULL };
         while !at.is_null() {
-            if self.cage.get::<u8>(at, 2) == 1 {
-                let object = Value(self.cage.get(at, 16)).as_ref();
-                if self.with_has(object, key)? {
-                    return Ok(Some(object));
-                }
+            if let Some(object) = self.binding_object(at)
+                && self.with_has(object, key)?
+            {
+                return Ok(Some(object));
             }
             at = self.cage.r(at, 8);
         }
@@ -59,11 +64,8 @@ impl Realm {
             }
             at = self.cage.r(at, 8);
         }
-        if at.is_null() || self.cage.get::<u8>(at, 2) != 1 {
-            return Ok(Value::boolean(false));
-        }
-        let object = Value(self.cage.get(at, 16)).as_ref();
-        Ok(Value::boolean(self.with_has(object, key)?))
+        let object = at.some().and_then(|at| self.binding_object(at));
+        Ok(Value::boolean(object.map_or(Ok(false), |object| self.with_has(object, key))?))
     }
 
     pub(crate) fn dynamic_get(&mut self, environment: Value, name: Value, type_of: bool) -> Completion {

@@ -5,7 +5,6 @@ use crate::cage::Ref;
 use crate::kinds::{ELEMENTS, Kind};
 use crate::names::{Intrinsic, Name};
 use crate::realm::{Completion, Realm};
-use crate::shapes::CONFIGURABLE;
 use crate::value::Value;
 
 impl Realm {
@@ -150,7 +149,6 @@ impl Realm {
         if d.writable == Some(false) {
             self.cage.set(array, 1, self.cage.flags(array) | LENGTH_READ_ONLY);
         }
-        debug_assert_eq!(CONFIGURABLE, 4);
         Ok(done)
     }
 

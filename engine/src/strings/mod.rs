@@ -82,7 +82,7 @@ impl<'a> StrView<'a> {
     /// Appends the text to `out`; lone surrogates become U+FFFD.
     pub fn push_text(self, out: &mut String) {
         match self {
-            StrView::Latin1(s) => match std::str::from_utf8(s) {
+            StrView::Latin1(s) => match str::from_utf8(s) {
                 Ok(text) if s.is_ascii() => out.push_str(text),
                 _ => out.extend(s.iter().map(|&b| b as char)),
             },
